@@ -1,0 +1,72 @@
+// Every bound of the system, in one place. A queue, buffer, cache or retry without a name here is a
+// defect. Bounds that must agree with each other are checked at compile time at the end.
+#ifndef SYNCLINE_COMMON_LIMITS_H_
+#define SYNCLINE_COMMON_LIMITS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace syncline {
+
+// --- Wire -------------------------------------------------------------------------------------
+// What a client fills a frame to. Frames of 256 KiB to 1 MiB reach raw TCP speed.
+inline constexpr size_t kTargetFrameBytes = size_t{1} << 20;
+// What a receiver takes. Slack above the target holds headers and one slot part that does not split.
+inline constexpr size_t kMaxFrameBytes = size_t{4} << 20;
+inline constexpr size_t kMaxKeysPerFrame = size_t{1} << 18;
+inline constexpr size_t kMaxBagsPerFrame = size_t{1} << 17;
+inline constexpr size_t kMaxSlotPartsPerFrame = 65'536;
+inline constexpr size_t kMaxErrorMessageBytes = 2'048;
+
+// --- Tables -----------------------------------------------------------------------------------
+inline constexpr uint32_t kMaxDim = 65'536;
+inline constexpr size_t kMaxTablesPerCluster = 4'096;
+inline constexpr size_t kMaxNameBytes = 128;
+// Elements of one dense block (row of a dense table).
+inline constexpr uint32_t kDefaultDenseBlock = 4'096;
+inline constexpr int64_t kMaxDenseElements = int64_t{1} << 34;
+
+// --- Slots and sessions -----------------------------------------------------------------------
+inline constexpr uint32_t kDefaultSlotCount = 256;
+inline constexpr uint32_t kMaxSlotCount = 65'536;
+// Outcomes kept per (session, slot), and the widest span of unanswered sequences (S4).
+inline constexpr uint64_t kOutcomeWindow = 64;
+inline constexpr size_t kMaxSessionsPerServer = 16'384;
+inline constexpr size_t kMaxParkedReadsPerSession = 64;
+inline constexpr size_t kMaxParkedReadsPerServer = 10'000;
+inline constexpr size_t kMaxRanksPerJob = 4'096;
+inline constexpr size_t kMaxJobs = 1'024;
+inline constexpr size_t kMaxServers = 4'096;
+// Memory that open rounds of one slot may hold before pushes get RESOURCE_EXHAUSTED.
+inline constexpr size_t kMaxRoundBytesPerSlot = size_t{1} << 30;
+inline constexpr int64_t kMaxStaleness = 1'000'000;
+
+// --- Server -----------------------------------------------------------------------------------
+inline constexpr size_t kMaxStreamsPerServer = 4'096;
+inline constexpr size_t kMaxFramesInFlightPerStream = 64;
+inline constexpr size_t kMaxExecutorQueue = 65'536;
+// Memory that gRPC may hold for buffers of all connections.
+inline constexpr size_t kServerResourceQuotaBytes = size_t{64} << 20;
+
+// --- Client -----------------------------------------------------------------------------------
+inline constexpr size_t kClientBytesInFlight = size_t{16} << 20;
+inline constexpr size_t kClientQueuedBytes = size_t{256} << 20;
+inline constexpr std::chrono::milliseconds kDefaultReplyTimeout{2'000};
+inline constexpr std::chrono::milliseconds kDefaultCallDeadline{30'000};
+inline constexpr std::chrono::milliseconds kReconnectBackoffMin{20};
+inline constexpr std::chrono::milliseconds kReconnectBackoffMax{1'000};
+inline constexpr std::chrono::milliseconds kDefaultLease{10'000};
+inline constexpr std::chrono::milliseconds kMinLease{500};
+
+static_assert(kTargetFrameBytes * 2 <= kMaxFrameBytes);
+// A frame full of one-byte-per-element rows must still pass the key cap.
+static_assert(kMaxKeysPerFrame * 16 <= kMaxFrameBytes);
+// One row of the largest dim, fp32, fits a frame.
+static_assert(size_t{kMaxDim} * 4 + 4'096 <= kTargetFrameBytes);
+static_assert((kDefaultSlotCount & (kDefaultSlotCount - 1)) == 0);
+static_assert((kMaxSlotCount & (kMaxSlotCount - 1)) == 0);
+
+}  // namespace syncline
+
+#endif  // SYNCLINE_COMMON_LIMITS_H_
