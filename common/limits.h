@@ -12,7 +12,8 @@ namespace syncline {
 // --- Wire -------------------------------------------------------------------------------------
 // What a client fills a frame to. Frames of 256 KiB to 1 MiB reach raw TCP speed.
 inline constexpr size_t kTargetFrameBytes = size_t{1} << 20;
-// What a receiver takes. Slack above the target holds headers and one slot part that does not split.
+// What a receiver takes. Slack above the target holds headers and one slot part that does not
+// split.
 inline constexpr size_t kMaxFrameBytes = size_t{4} << 20;
 inline constexpr size_t kMaxKeysPerFrame = size_t{1} << 18;
 inline constexpr size_t kMaxBagsPerFrame = size_t{1} << 17;

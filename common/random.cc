@@ -1,9 +1,9 @@
 #include "common/random.h"
 
-#include <sys/random.h>
-
 #include <cmath>
 #include <numbers>
+
+#include <sys/random.h>
 
 #include "common/status/status.h"
 

@@ -3,9 +3,10 @@
 #include <cmath>
 #include <string_view>
 
+#include "fmt/format.h"
+
 #include "common/limits.h"
 #include "common/status/status.h"
-#include "fmt/format.h"
 
 namespace syncline {
 namespace {

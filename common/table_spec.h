@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+
 #include "common/types.h"
 
 namespace syncline {
@@ -74,7 +75,7 @@ struct ConsistencyPolicy {
 struct TableSpec {
   std::string name;  // unique within a job's namespace
   TableKind kind = TableKind::kEmbedding;
-  uint32_t dim = 0;      // weights per row
+  uint32_t dim = 0;       // weights per row
   uint64_t elements = 0;  // dense only: total size of the tensor
   DType dtype = DType::kFloat32;
   OptimizerSpec optimizer;
@@ -96,8 +97,8 @@ struct TableSpec {
 // version does not have (durability other than none, essp, async with rounds).
 absl::Status ValidateTableSpec(const TableSpec& spec);
 
-// Human-readable list of the fields in which two specs differ ("dim: 16 here, 32 asked; ..."); empty
-// when they are equal.
+// Human-readable list of the fields in which two specs differ ("dim: 16 here, 32 asked; ...");
+// empty when they are equal.
 std::string DescribeDifference(const TableSpec& here, const TableSpec& asked);
 
 // A table that exists: its spec and the coordinator's number.

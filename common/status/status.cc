@@ -14,9 +14,11 @@ namespace {
 constexpr char kDetailUrl[] = "syncline/detail";
 
 constexpr std::array<std::string_view, 17> kNames = {
-    "NONE",      "SESSION_UNKNOWN", "FENCED",      "WRONG_OWNER",   "OUT_OF_ORDER", "NOT_READY",
-    "RESUME_FIRST", "OVERLOADED",   "NO_OPTIMIZER", "SPEC_DIFFERS", "NON_FINITE",   "UNKNOWN_TABLE",
-    "UNSUPPORTED",  "JOB_FAILED",   "SESSION_LOST", "ALREADY_DECIDED", "ID_REJECTED"};
+    "NONE",         "SESSION_UNKNOWN", "FENCED",       "WRONG_OWNER",
+    "OUT_OF_ORDER", "NOT_READY",       "RESUME_FIRST", "OVERLOADED",
+    "NO_OPTIMIZER", "SPEC_DIFFERS",    "NON_FINITE",   "UNKNOWN_TABLE",
+    "UNSUPPORTED",  "JOB_FAILED",      "SESSION_LOST", "ALREADY_DECIDED",
+    "ID_REJECTED"};
 
 }  // namespace
 

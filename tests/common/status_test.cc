@@ -1,6 +1,7 @@
 #include "common/status/status.h"
 
 #include "gtest/gtest.h"
+
 #include "tests/support/status_matchers.h"
 
 namespace syncline {
@@ -12,7 +13,8 @@ TEST(StatusTest, CarriesATypedDetailThroughAnnotation) {
   const absl::Status status =
       MakeError(absl::StatusCode::kNotFound, Detail::kSessionUnknown, "session {} is unknown", 7);
   const absl::Status outer = Annotate(status, "push to table user");
-  EXPECT_THAT(outer, StatusIs(absl::StatusCode::kNotFound, HasSubstr("push to table user: session 7")));
+  EXPECT_THAT(outer,
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("push to table user: session 7")));
   EXPECT_THAT(outer, HasDetail(Detail::kSessionUnknown));
 }
 

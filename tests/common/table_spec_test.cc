@@ -2,8 +2,9 @@
 
 #include <cmath>
 
-#include "common/status/status.h"
 #include "gtest/gtest.h"
+
+#include "common/status/status.h"
 #include "tests/support/status_matchers.h"
 
 namespace syncline {

@@ -6,8 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/status/status.h"
 #include "gmock/gmock.h"
+
+#include "common/status/status.h"
 
 namespace syncline {
 
@@ -30,8 +31,8 @@ MATCHER_P(StatusIs, code, "") {
 MATCHER_P2(StatusIs, code, message_matcher, "") {
   *result_listener << "which is " << StatusPart(arg).ToString();
   return StatusPart(arg).code() == code &&
-         ::testing::ExplainMatchResult(message_matcher,
-                                       std::string(MessageOf(StatusPart(arg))), result_listener);
+         ::testing::ExplainMatchResult(message_matcher, std::string(MessageOf(StatusPart(arg))),
+                                       result_listener);
 }
 
 MATCHER_P(HasDetail, detail, "") {
