@@ -27,6 +27,10 @@ inline constexpr size_t kMaxNameBytes = 128;
 // Elements of one dense block (row of a dense table).
 inline constexpr uint32_t kDefaultDenseBlock = 4'096;
 inline constexpr int64_t kMaxDenseElements = int64_t{1} << 34;
+// Rows of one table in one slot: row numbers have 32 bits, and one value means "none".
+inline constexpr size_t kMaxRowsPerShard = 4'000'000'000;
+// Learning-rate changes that a table remembers, because late pushes still need the old rates.
+inline constexpr size_t kMaxLearningRateChanges = 4'096;
 
 // --- Slots and sessions -----------------------------------------------------------------------
 inline constexpr uint32_t kDefaultSlotCount = 256;
