@@ -64,6 +64,12 @@ inline constexpr std::chrono::milliseconds kReconnectBackoffMax{1'000};
 inline constexpr std::chrono::milliseconds kDefaultLease{10'000};
 inline constexpr std::chrono::milliseconds kMinLease{500};
 
+// --- Logs -------------------------------------------------------------------------------------
+// A longer message or field is cut: some hold what a client sent.
+inline constexpr size_t kMaxLogTextBytes = 4'096;
+// Distinct repeated messages that are limited one by one; beyond it they share one limit.
+inline constexpr size_t kMaxLimitedLogKeys = 1'024;
+
 static_assert(kTargetFrameBytes * 2 <= kMaxFrameBytes);
 // A frame full of one-byte-per-element rows must still pass the key cap.
 static_assert(kMaxKeysPerFrame * 16 <= kMaxFrameBytes);
