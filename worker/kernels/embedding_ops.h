@@ -6,14 +6,11 @@
 #include <cstdint>
 #include <span>
 
+#include "common/pooling.h"
 #include "worker/kernels/matrix_view.h"
 #include "worker/kernels/stream.h"
 
 namespace syncline {
-
-// How the n rows of a bag become one vector: their sum, divided by 1, n or sqrt(n). An empty bag is
-// zeros under each.
-enum class Pooling { kSum = 1, kMean = 2, kSqrtN = 3 };
 
 // Bag b holds rows indices[offsets[b]] .. indices[offsets[b + 1] - 1]. An index may repeat and then
 // counts as often as it occurs.
