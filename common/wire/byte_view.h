@@ -2,6 +2,7 @@
 #ifndef SYNCLINE_COMMON_WIRE_BYTE_VIEW_H_
 #define SYNCLINE_COMMON_WIRE_BYTE_VIEW_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -27,12 +28,21 @@ class ByteView {
   size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
+  // Calls fn(ByteSpan) for each non-empty run of contiguous bytes, in order.
+  template <typename Fn>
+  void ForEachSpan(Fn&& fn) const;
+  // Calls fn(uint32_t) for each little-endian number, in order, until it returns false. A rest of
+  // fewer than 4 bytes is left out. Returns whether all calls returned true.
+  template <typename Fn>
+  bool ForEachU32(Fn&& fn) const;
+
   // Copies bytes [from, from + out.size()) out. REQUIRES: in range.
   void CopyTo(size_t from, std::span<uint8_t> out) const;
-  // The bytes in one piece: in place when they are contiguous (and aligned to `alignment`), else
-  // copied into `scratch`, which must outlive the result.
+  // The bytes in one piece: in place when they are contiguous, else copied into `scratch`, which
+  // must outlive the result.
   ByteSpan Contiguous(std::vector<uint8_t>& scratch) const;
-  // Little-endian numbers, aligned: in place when possible, else through `scratch`.
+  // Little-endian numbers, aligned: in place when possible, else through `scratch`. A rest that
+  // makes no whole number is left out.
   std::span<const uint64_t> AsU64(std::vector<uint64_t>& scratch) const;
   std::span<const uint32_t> AsU32(std::vector<uint32_t>& scratch) const;
 
@@ -42,6 +52,40 @@ class ByteView {
   size_t offset_ = 0;
   size_t size_ = 0;
 };
+
+template <typename Fn>
+void ByteView::ForEachSpan(Fn&& fn) const {
+  if (pieces_.empty()) {
+    if (!single_.empty()) fn(single_);
+    return;
+  }
+  size_t offset = offset_;
+  size_t left = size_;
+  for (size_t i = 0; left > 0; ++i) {
+    const ByteSpan piece = pieces_[i];
+    const size_t n = std::min(left, piece.size() - offset);
+    if (n > 0) fn(piece.subspan(offset, n));
+    left -= n;
+    offset = 0;
+  }
+}
+
+template <typename Fn>
+bool ByteView::ForEachU32(Fn&& fn) const {
+  uint32_t number = 0;
+  unsigned bytes = 0;  // of `number` that are there
+  bool go_on = true;
+  ForEachSpan([&](ByteSpan span) {
+    for (size_t i = 0; i < span.size() && go_on; ++i) {
+      number |= static_cast<uint32_t>(span[i]) << (8 * bytes);
+      if (++bytes < sizeof(number)) continue;
+      go_on = fn(number);
+      number = 0;
+      bytes = 0;
+    }
+  });
+  return go_on;
+}
 
 }  // namespace syncline
 
