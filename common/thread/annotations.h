@@ -9,6 +9,11 @@
 #define SYNCLINE_THREAD_ATTRIBUTE(x)
 #endif
 
+// Abseil's headers define three of the names, with the same meaning, when they come first.
+#undef GUARDED_BY
+#undef PT_GUARDED_BY
+#undef NO_THREAD_SAFETY_ANALYSIS
+
 // On a field: read and written only while the mutex is held. PT_: what the pointer points to.
 #define GUARDED_BY(mutex) SYNCLINE_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define PT_GUARDED_BY(mutex) SYNCLINE_THREAD_ATTRIBUTE(pt_guarded_by(mutex))
