@@ -64,6 +64,17 @@ inline constexpr std::chrono::milliseconds kReconnectBackoffMax{1'000};
 inline constexpr std::chrono::milliseconds kDefaultLease{10'000};
 inline constexpr std::chrono::milliseconds kMinLease{500};
 
+// --- Training data ----------------------------------------------------------------------------
+// A longer line of a data file is malformed.
+inline constexpr size_t kMaxDataLineBytes = size_t{1} << 16;
+// Rows are named by 32-bit indices.
+inline constexpr size_t kMaxDatasetRows = UINT32_MAX;
+// Malformed lines that a load skips by default, and how many of them it names.
+inline constexpr uint64_t kDefaultMalformedLines = 100;
+inline constexpr size_t kReportedMalformedLines = 5;
+// Ids per field of generated data: the sampler keeps a table of that many numbers.
+inline constexpr uint64_t kMaxSyntheticIds = uint64_t{1} << 24;
+
 // --- Logs -------------------------------------------------------------------------------------
 // A longer message or field is cut: some hold what a client sent.
 inline constexpr size_t kMaxLogTextBytes = 4'096;
