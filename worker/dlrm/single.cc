@@ -17,6 +17,17 @@ double TruncatedNormal(SplitMix64& random) {
   return z;
 }
 
+absl::Status CheckOptimizer(const SingleOptimizer& o) {
+  for (float value : {o.learning_rate, o.initial_accumulator, o.epsilon}) {
+    if (std::isfinite(value) && value >= 0) continue;
+    return InvalidArgument(
+        "optimizer: learning rate {}, initial accumulator {} and epsilon {} must be finite and not "
+        "negative",
+        o.learning_rate, o.initial_accumulator, o.epsilon);
+  }
+  return absl::OkStatus();
+}
+
 // The initializer of a tensor or table by its name.
 InitialValue OwnInitializers(const DlrmConfig& config) {
   std::unordered_map<std::string, InitializerSpec> specs;
@@ -63,6 +74,7 @@ absl::StatusOr<std::unique_ptr<SingleTrainer>> SingleTrainer::Create(DlrmConfig 
                                                                      SingleOptimizer optimizer,
                                                                      InitialValue initial) {
   RETURN_IF_ERROR(ValidateDlrmConfig(config));
+  RETURN_IF_ERROR(CheckOptimizer(optimizer));
   if (!initial) initial = OwnInitializers(config);
   std::unique_ptr<SingleTrainer> trainer(new SingleTrainer(optimizer, std::move(initial)));
   ASSIGN_OR_RETURN(trainer->model_, Dlrm::Create(std::move(config), trainer->stream_,

@@ -23,12 +23,14 @@ namespace syncline {
 //   sgd      w -= rate * g
 //   adagrad  a += g^2;  w -= rate * g / (sqrt(a) + epsilon)    (a starts at initial_accumulator;
 //            Duchi, Hazan, Singer 2011)
-// Rows that a batch does not name are not touched.
+// Rows that a batch does not name are not touched. The defaults train a small model well
+// (README.md): mean gradients of single rows are small, and a large first accumulator would hold
+// them back.
 struct SingleOptimizer {
   enum class Kind { kSgd = 1, kAdagrad = 2 };
   Kind kind = Kind::kAdagrad;
   float learning_rate = 0.05F;
-  float initial_accumulator = 0.1F;
+  float initial_accumulator = 1e-4F;
   float epsilon = 1e-8F;
 };
 
@@ -47,7 +49,8 @@ float DrawInitialValue(const InitializerSpec& spec, std::string_view name, uint6
 class SingleTrainer {
  public:
   // `initial` empty: each tensor's and table's own initializer (DrawInitialValue).
-  // Errors: INVALID_ARGUMENT, from ValidateDlrmConfig.
+  // Errors: INVALID_ARGUMENT, from ValidateDlrmConfig, or for an optimizer's number that is not
+  // finite or is negative.
   static absl::StatusOr<std::unique_ptr<SingleTrainer>> Create(DlrmConfig config,
                                                                SingleOptimizer optimizer,
                                                                InitialValue initial = nullptr);

@@ -113,6 +113,13 @@ TEST(SingleTrainerTest, PredictMakesNoRowsAndTrainingDoes) {
   EXPECT_NE(before, after);
 }
 
+TEST(SingleTrainerTest, RefusesNumbersThatNoOptimizerTakes) {
+  SingleOptimizer optimizer;
+  optimizer.learning_rate = -1;
+  EXPECT_THAT(SingleTrainer::Create(SmallConfig(0, Activation::kRelu), optimizer),
+              StatusIs(absl::StatusCode::kInvalidArgument, ::testing::HasSubstr("rate -1")));
+}
+
 TEST(SingleTrainerTest, TheSameSeedGivesTheSameBits) {
   const DlrmConfig config = SmallConfig(2, Activation::kRelu);
   std::vector<std::vector<float>> results;
