@@ -38,6 +38,8 @@ inline constexpr uint32_t kMaxSlotCount = 65'536;
 // Outcomes kept per (session, slot), and the widest span of unanswered sequences (S4).
 inline constexpr uint64_t kOutcomeWindow = 64;
 inline constexpr size_t kMaxSessionsPerServer = 16'384;
+// Ended sessions that a slot remembers, to answer them as fenced and to refuse their return.
+inline constexpr size_t kMaxEndedSessionsPerSlot = 1'024;
 inline constexpr size_t kMaxParkedReadsPerSession = 64;
 inline constexpr size_t kMaxParkedReadsPerServer = 10'000;
 inline constexpr size_t kMaxRanksPerJob = 4'096;

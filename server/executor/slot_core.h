@@ -19,33 +19,16 @@
 #include "common/wire/byte_view.h"
 #include "common/wire/frames.h"
 #include "common/wire/outcome.h"
+#include "server/consistency/admission.h"
+#include "server/consistency/session_table.h"
 
 namespace syncline {
-
-// Names a read that may be parked; chosen by the caller, unique per slot while the read lives.
-using ReadId = uint64_t;
 
 struct JobDeclaration {
   JobId id;
   std::string name;
   int32_t ranks = 0;
   bool reproducible = false;
-};
-
-struct SessionDeclaration {
-  SessionId id;
-  Token token;
-  JobId job;
-  Rank rank = kNoRank;
-  bool clocked = false;
-  Principal principal;
-};
-
-// Who calls: the session as the request names it, and the principal that the transport proves.
-struct Caller {
-  SessionId session;
-  Token token;
-  Principal principal;
 };
 
 // A push to this slot, keys decoded, values still encoded.
