@@ -47,6 +47,8 @@ inline constexpr size_t kMaxJobs = 1'024;
 inline constexpr size_t kMaxServers = 4'096;
 // Memory that open rounds of one slot may hold before pushes get RESOURCE_EXHAUSTED.
 inline constexpr size_t kMaxRoundBytesPerSlot = size_t{1} << 30;
+// Gradients that one push of one slot may expand to: bags repeat their vectors for every key.
+inline constexpr size_t kMaxExpandedPushBytes = size_t{64} << 20;
 inline constexpr int64_t kMaxStaleness = 1'000'000;
 
 // --- Server -----------------------------------------------------------------------------------

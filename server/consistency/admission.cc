@@ -31,8 +31,8 @@ ReadNeed NeedOf(const ConsistencyPolicy& policy, bool clocked, Clock reader_cloc
     need.gate = ReadNeed::Gate::kStart;
     return need;
   }
-  need.gate = policy.apply == ApplyMode::kRound ? ReadNeed::Gate::kRound
-                                                : ReadNeed::Gate::kMinClock;
+  need.gate =
+      policy.apply == ApplyMode::kRound ? ReadNeed::Gate::kRound : ReadNeed::Gate::kMinClock;
   const int64_t clock = std::max<int64_t>(reader_clock.value(), 0);
   need.level = clock - policy.staleness.value() - kServedEarlyBy;
   return need;

@@ -7,10 +7,13 @@
 
 namespace syncline {
 
-RoundTable::~RoundTable() {
+RoundTable::~RoundTable() { Clear(); }
+
+void RoundTable::Clear() {
   for (const auto& [round, contributions] : open_) {
     for (const auto& [who, contribution] : contributions) Release(contribution);
   }
+  open_.clear();
 }
 
 void RoundTable::AddTable(Staleness staleness) {

@@ -38,7 +38,7 @@ struct TableSum {
 
 struct ClosedRound {
   Round round;
-  uint64_t samples = 0;  // of the ticks that the round contains: the divisor of `mean`
+  uint64_t samples = 0;          // of the ticks that the round contains: the divisor of `mean`
   std::vector<TableSum> tables;  // by table id; empty when the round has no samples
 };
 
@@ -83,6 +83,8 @@ class RoundTable {
   void Fence(Contributor who);
   // Leave: forgets what no tick can include any more; ticked contributions stay (S4).
   void Leave(Contributor who);
+  // Forgets everything: the job is over.
+  void Clear();
 
   // Closes the oldest round below `limit` that holds anything, and sums it; rounds before it are
   // empty and close too. Nullopt: nothing is left below `limit`, and the oldest open round is at

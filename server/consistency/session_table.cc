@@ -63,10 +63,10 @@ SessionTable::Lookup SessionTable::Missing(const Caller& caller, Incarnation nam
                           "here are lost; open a new session",
                           caller.session.ToString(), named.value(), incarnation_.value()));
   }
-  return Gone(Outcome::kGoneSessionUnknown,
-              MakeError(absl::StatusCode::kNotFound, Detail::kSessionUnknown,
-                        "session {} is not known here; open a new session",
-                        caller.session.ToString()));
+  return Gone(
+      Outcome::kGoneSessionUnknown,
+      MakeError(absl::StatusCode::kNotFound, Detail::kSessionUnknown,
+                "session {} is not known here; open a new session", caller.session.ToString()));
 }
 
 const Session* SessionTable::Find(SessionId id) const {

@@ -113,6 +113,8 @@ class TableShard {
   size_t rows() const { return storage_->size(); }
   size_t memory_bytes() const { return storage_->memory_bytes(); }
   const TableShardCounters& counters() const { return counters_; }
+  // The rows as they are kept, for views. Whoever changes them breaks the counters.
+  Storage& storage() { return *storage_; }
 
   // Adds every row (weights and optimizer state), ascending by key.
   void Fold(StateHash& hash) const;
