@@ -123,20 +123,24 @@ class SlotCore {
   PartOutcome Leave(const Caller& caller, Incarnation incarnation, Sequence sequence,
                     Effects& effects);
   // Without a journal a session never outlives an incarnation, so Resume only confirms that the
-  // session is known in this one: kOk with the last sequence, or kGone*.
+  // session is known in this one: kOk with the last sequence, kRetryResumeFirst when another
+  // incarnation is named, or kGone*. An unknown session that names an older incarnation is
+  // kGoneSessionLost, in every operation.
   PartOutcome Resume(const Caller& caller, Incarnation incarnation);
 
   // --- Reads (C3, C4, S6).
   // True: serve now with Gather. False: parked; the id comes back in Effects::released of a later
   // call, at most once, unless cancelled.
-  // Errors, nothing parked: NOT_FOUND (SESSION_UNKNOWN, FENCED, UNKNOWN_TABLE), FAILED_PRECONDITION
-  // (RESUME_FIRST), RESOURCE_EXHAUSTED (OVERLOADED: the session has kMaxParkedReadsPerSession
-  // parked), ABORTED (JOB_FAILED).
+  // Errors, nothing parked: NOT_FOUND (SESSION_UNKNOWN, FENCED, UNKNOWN_TABLE), PERMISSION_DENIED
+  // (another principal's session), DATA_LOSS (SESSION_LOST), FAILED_PRECONDITION (RESUME_FIRST),
+  // RESOURCE_EXHAUSTED (OVERLOADED: the session has kMaxParkedReadsPerSession parked), ABORTED
+  // (JOB_FAILED).
   absl::StatusOr<bool> AskRead(const Caller& caller, const ReadRequest& read);
   void CancelRead(ReadId id);
   // REQUIRES: the read was admitted. Writes keys.size() rows of the table's dim, `stride` floats
-  // apart.
-  // Errors: INVALID_ARGUMENT (ID_REJECTED or a dense key beyond the tensor): nothing written.
+  // apart, in the order of `keys`, which may be any.
+  // Errors: INVALID_ARGUMENT (ID_REJECTED, a dense key beyond the tensor, or a key of another
+  // slot), NOT_FOUND when the session or the table is gone: nothing written.
   absl::StatusOr<ReadPosition> Gather(SessionId session, TableId table, std::span<const Key> keys,
                                       bool read_only, std::span<float> out, size_t stride);
 
