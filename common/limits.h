@@ -65,6 +65,13 @@ inline constexpr std::chrono::milliseconds kDefaultReplyTimeout{2'000};
 inline constexpr std::chrono::milliseconds kDefaultCallDeadline{30'000};
 inline constexpr std::chrono::milliseconds kReconnectBackoffMin{20};
 inline constexpr std::chrono::milliseconds kReconnectBackoffMax{1'000};
+// For one attempt to connect, handshake included.
+inline constexpr std::chrono::milliseconds kConnectTimeout{2'000};
+// An idle connection is pinged after the first, and given up after the second without an answer.
+inline constexpr std::chrono::milliseconds kKeepaliveTime{10'000};
+inline constexpr std::chrono::milliseconds kKeepaliveTimeout{5'000};
+// A server cuts off peers that ping more often than this.
+inline constexpr std::chrono::milliseconds kMinPingInterval{500};
 inline constexpr std::chrono::milliseconds kDefaultLease{10'000};
 inline constexpr std::chrono::milliseconds kMinLease{500};
 
@@ -90,6 +97,7 @@ static_assert(kTargetFrameBytes * 2 <= kMaxFrameBytes);
 static_assert(kMaxKeysPerFrame * 16 <= kMaxFrameBytes);
 // One row of the largest dim, fp32, fits a frame.
 static_assert(size_t{kMaxDim} * 4 + 4'096 <= kTargetFrameBytes);
+static_assert(kMinPingInterval * 2 <= kKeepaliveTime);
 static_assert((kDefaultSlotCount & (kDefaultSlotCount - 1)) == 0);
 static_assert((kMaxSlotCount & (kMaxSlotCount - 1)) == 0);
 

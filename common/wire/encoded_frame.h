@@ -25,6 +25,8 @@ class EncodedFrame {
   size_t piece_count() const { return pieces_.size(); }
   ByteSpan piece(size_t i) const;
   bool is_borrowed(size_t i) const { return pieces_[i].borrowed != nullptr; }
+  // All pieces that are not borrowed, one after the other.
+  ByteSpan own_bytes() const { return own_; }
   // All bytes in one vector: a copy of everything.
   std::vector<uint8_t> Flatten() const;
 
