@@ -1,0 +1,1 @@
+"""Syncline for Python programs."""
