@@ -1,0 +1,167 @@
+#include "server/service/exchange_reactor.h"
+
+#include <utility>
+
+#include "common/limits.h"
+#include "common/net/status_grpc.h"
+#include "common/status/status.h"
+#include "server/service/data_service.h"
+#include "server/service/grpc_bytes.h"
+
+namespace syncline {
+
+// gRPC's Start... calls are made with the mutex held: they never call back on the same thread, and
+// so no call can come after Finish.
+
+void ExchangeReactor::Start(OperationService& operations, Principal principal) {
+  probe_.StreamOpened();
+  MutexLock lock(mutex_);
+  self_ = shared_from_this();
+  stream_ = operations.OpenStream(std::move(principal), self_);
+  handshake_ = timers_.Schedule(
+      timers_.Now() + kHandshakeTimeout,
+      [weak = weak_from_this(), stream = std::weak_ptr(stream_)] {
+        const auto reactor = weak.lock();
+        const auto frames = stream.lock();
+        if (reactor == nullptr || frames == nullptr) return;
+        if (frames->greeted()) return;
+        reactor->End(absl::DeadlineExceededError("no Hello came within the handshake timeout"));
+      });
+  MaybeReadLocked();
+}
+
+void ExchangeReactor::Reject(const absl::Status& why) {
+  probe_.StreamOpened();
+  probe_.StreamRefused();
+  MutexLock lock(mutex_);
+  self_ = shared_from_this();
+  ending_ = true;
+  end_status_ = ToGrpc(why);
+  MaybeFinishLocked();
+}
+
+void ExchangeReactor::OnReadDone(bool ok) {
+  {
+    MutexLock lock(mutex_);
+    reading_ = false;
+    if (!ok) {
+      reads_done_ = true;
+      return MaybeFinishLocked();
+    }
+    inbox_.push_back(FromByteBuffer(read_buffer_));
+    read_buffer_.Clear();
+    ++in_flight_;
+    MaybeReadLocked();
+    if (handling_) return;
+    handling_ = true;
+  }
+  HandleInbox();
+}
+
+void ExchangeReactor::HandleInbox() {
+  while (true) {
+    MessageBytes frame;
+    std::shared_ptr<FrameStream> stream;
+    {
+      MutexLock lock(mutex_);
+      if (inbox_.empty() || ending_ || stream_ == nullptr) {
+        handling_ = false;
+        return;
+      }
+      frame = std::move(inbox_.front());
+      inbox_.pop_front();
+      stream = stream_;
+    }
+    const absl::Status status = stream->OnFrame(std::move(frame));
+    if (!status.ok()) End(status);
+  }
+}
+
+void ExchangeReactor::End(const absl::Status& why) {
+  std::shared_ptr<FrameStream> stream;
+  {
+    MutexLock lock(mutex_);
+    if (ending_) return;
+    ending_ = true;
+    end_status_ = ToGrpc(why);
+    inbox_.clear();
+    outbox_.clear();
+    stream = stream_;
+    MaybeFinishLocked();
+  }
+  if (stream != nullptr) stream->OnClosed();
+}
+
+void ExchangeReactor::OnWriteDone(bool ok) {
+  MutexLock lock(mutex_);
+  writing_ = false;
+  write_buffer_.Clear();
+  --in_flight_;
+  if (!ok) outbox_.clear();  // the stream is broken; OnCancel follows
+  MaybeWriteLocked();
+  MaybeReadLocked();
+  MaybeFinishLocked();
+}
+
+void ExchangeReactor::OnCancel() { End(absl::CancelledError("the client is gone")); }
+
+void ExchangeReactor::OnDone() {
+  std::shared_ptr<ExchangeReactor> self;
+  std::shared_ptr<FrameStream> stream;
+  TimerQueue::TimerId handshake;
+  {
+    MutexLock lock(mutex_);
+    self = std::exchange(self_, nullptr);
+    stream = std::exchange(stream_, nullptr);
+    handshake = handshake_;
+  }
+  timers_.Cancel(handshake);
+  if (stream != nullptr) stream->OnClosed();
+  probe_.StreamClosed();
+  open_streams_.fetch_sub(1);
+}
+
+void ExchangeReactor::Send(OutgoingBytes reply) {
+  grpc::ByteBuffer bytes = ToByteBuffer(std::move(reply));
+  MutexLock lock(mutex_);
+  if (ending_ || finished_) return;
+  outbox_.push_back(std::move(bytes));
+  MaybeWriteLocked();
+}
+
+void ExchangeReactor::OnParked(bool parked) {
+  MutexLock lock(mutex_);
+  if (!parked) {
+    --parked_;
+    ++in_flight_;
+    return;
+  }
+  ++parked_;
+  --in_flight_;
+  MaybeReadLocked();
+}
+
+void ExchangeReactor::MaybeReadLocked() {
+  if (reading_ || reads_done_ || ending_ || finished_) return;
+  if (in_flight_ >= kMaxFramesInFlightPerStream) return;
+  reading_ = true;
+  StartRead(&read_buffer_);
+}
+
+void ExchangeReactor::MaybeWriteLocked() {
+  if (writing_ || ending_ || finished_ || outbox_.empty()) return;
+  writing_ = true;
+  write_buffer_ = std::move(outbox_.front());
+  outbox_.pop_front();
+  StartWrite(&write_buffer_);
+}
+
+void ExchangeReactor::MaybeFinishLocked() {
+  if (finished_ || writing_) return;
+  const bool answered = reads_done_ && in_flight_ == 0 && parked_ == 0 && outbox_.empty();
+  if (!ending_ && !answered) return;
+  finished_ = true;
+  Finish(ending_ ? end_status_ : grpc::Status::OK);
+}
+
+}  // namespace syncline
