@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -72,17 +73,27 @@ void ByteView::ForEachSpan(Fn&& fn) const {
 
 template <typename Fn>
 bool ByteView::ForEachU32(Fn&& fn) const {
-  uint32_t number = 0;
-  unsigned bytes = 0;  // of `number` that are there
+  uint8_t cut[sizeof(uint32_t)];  // a number that lies in more than one span
+  size_t held = 0;                // bytes of it
   bool go_on = true;
+  const auto give = [&](const uint8_t* bytes) {
+    uint32_t number = 0;
+    std::memcpy(&number, bytes, sizeof(number));
+    go_on = fn(number);
+  };
   ForEachSpan([&](ByteSpan span) {
-    for (size_t i = 0; i < span.size() && go_on; ++i) {
-      number |= static_cast<uint32_t>(span[i]) << (8 * bytes);
-      if (++bytes < sizeof(number)) continue;
-      go_on = fn(number);
-      number = 0;
-      bytes = 0;
+    while (go_on && held > 0 && !span.empty()) {
+      cut[held++] = span.front();
+      span = span.subspan(1);
+      if (held < sizeof(cut)) continue;
+      held = 0;
+      give(cut);
     }
+    while (go_on && span.size() >= sizeof(cut)) {
+      give(span.data());
+      span = span.subspan(sizeof(cut));
+    }
+    for (; go_on && !span.empty(); span = span.subspan(1)) cut[held++] = span.front();
   });
   return go_on;
 }
