@@ -92,6 +92,31 @@ inline constexpr size_t kMaxLogTextBytes = 4'096;
 // Distinct repeated messages that are limited one by one; beyond it they share one limit.
 inline constexpr size_t kMaxLimitedLogKeys = 1'024;
 
+// --- Coordinator ------------------------------------------------------------------------------
+inline constexpr std::chrono::milliseconds kMaxLease{3'600'000};
+// From the first join of a declared rank until the job fails by name of those missing (C5).
+inline constexpr std::chrono::milliseconds kDefaultStartTimeout{120'000};
+inline constexpr std::chrono::milliseconds kServerHeartbeat{1'000};
+// A server not heard of for this long is shown as not live, and its name may be taken over.
+inline constexpr std::chrono::milliseconds kServerSilentAfter{3'000};
+// An unacknowledged command is sent again after this; one that failed visibly after the shorter.
+inline constexpr std::chrono::milliseconds kCommandResend{1'000};
+inline constexpr std::chrono::milliseconds kCommandRetry{100};
+// A request that waits for servers is answered UNAVAILABLE after this, below kDefaultCallDeadline.
+inline constexpr std::chrono::milliseconds kServersAnswerTimeout{20'000};
+inline constexpr std::chrono::milliseconds kCoordinatorTick{50};
+// Ticks further apart mean that the coordinator was away: every lease gets a full term (C7).
+inline constexpr std::chrono::milliseconds kCoordinatorAway{1'000};
+inline constexpr size_t kMaxCoordinatorQueue = 65'536;
+inline constexpr size_t kMaxQueuedCommands = 65'536;
+inline constexpr size_t kMaxWaitingRequests = 65'536;
+inline constexpr size_t kMaxRatesPerTable = 4'096;
+inline constexpr size_t kMaxClientTextBytes = 1'024;
+// Ended sessions that the coordinator still names (psctl, the reason in a late heartbeat).
+inline constexpr size_t kMaxEndedSessions = 1'024;
+inline constexpr uint64_t kMaxPiecesPerPass = uint64_t{1} << 20;
+inline constexpr size_t kMaxPassesPerJob = 4'096;
+
 static_assert(kTargetFrameBytes * 2 <= kMaxFrameBytes);
 // A frame full of one-byte-per-element rows must still pass the key cap.
 static_assert(kMaxKeysPerFrame * 16 <= kMaxFrameBytes);
@@ -100,6 +125,8 @@ static_assert(size_t{kMaxDim} * 4 + 4'096 <= kTargetFrameBytes);
 static_assert(kMinPingInterval * 2 <= kKeepaliveTime);
 static_assert((kDefaultSlotCount & (kDefaultSlotCount - 1)) == 0);
 static_assert((kMaxSlotCount & (kMaxSlotCount - 1)) == 0);
+static_assert(kServersAnswerTimeout < kDefaultCallDeadline);
+static_assert(kCoordinatorTick * 4 < kCoordinatorAway && kCoordinatorAway > kMinLease);
 
 }  // namespace syncline
 
