@@ -2,13 +2,14 @@
 #ifndef SYNCLINE_TESTS_SERVER_EXECUTOR_SLOT_FIXTURE_H_
 #define SYNCLINE_TESTS_SERVER_EXECUTOR_SLOT_FIXTURE_H_
 
-#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 #include "server/executor/slot_core.h"
