@@ -7,6 +7,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/random.h"
+#include "tests/support/seed.h"
 #include "tests/support/status_matchers.h"
 #include "tests/worker/data/temp_file.h"
 
@@ -101,6 +103,30 @@ TEST(CriteoTest, WhatHoldsNoDataIsRefused) {
   EXPECT_THAT(LoadCriteo(folder.path()),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no *.tsv")));
   EXPECT_THAT(LoadCriteo(folder.path() + "/none"), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST(CriteoTest, DamagedLinesAreRefusedOrHaveTheRightShape) {
+  const uint64_t seed = TestSeed(17);
+  SCOPED_TRACE(SeedTrace(seed));
+  SplitMix64 random(seed);
+  int refused = 0;
+  for (int i = 0; i < 5'000; ++i) {
+    std::string line = Line("1", "-12", "00ff12ab");
+    for (uint64_t change = random.Below(4); change > 0; --change) {
+      line[random.Below(line.size())] = static_cast<char>(random());
+    }
+    if (random.Below(4) == 0) line.resize(random.Below(line.size()));
+    DataRow row;
+    if (!ParseCriteoLine(line, row).ok()) {
+      ++refused;
+      continue;
+    }
+    ASSERT_EQ(row.dense.size(), kCriteoDense);
+    ASSERT_EQ(row.bags.size(), kCriteoFields);
+    for (const auto& bag : row.bags) ASSERT_TRUE(bag.size() == 1 && bag[0] <= kCriteoMissingId);
+  }
+  EXPECT_GT(refused, 1'000);
+  EXPECT_LT(refused, 4'999);
 }
 
 // Criteo's terms do not let us ship the data: name a folder with the first rows of the Kaggle set.

@@ -7,32 +7,21 @@
 #include <string>
 #include <string_view>
 
-#include <unistd.h>
-
-#include "gtest/gtest.h"
+#include "tests/support/temp_dir.h"
 
 namespace syncline {
 
-// A folder of its own that is removed at the end of the scope.
+// A folder of its own, with files.
 class TempFolder {
  public:
-  TempFolder() {
-    std::string name = ::testing::TempDir() + "worker_data_XXXXXX";
-    path_ = mkdtemp(name.data());
-  }
-  ~TempFolder() { std::filesystem::remove_all(path_); }
-  TempFolder(const TempFolder&) = delete;
-  TempFolder& operator=(const TempFolder&) = delete;
-
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return dir_.path(); }
   std::string Write(const std::string& name, std::string_view text) const {
-    const std::string file = path_ + "/" + name;
-    std::ofstream(file, std::ios::binary) << text;
-    return file;
+    std::ofstream(dir_.Sub(name), std::ios::binary) << text;
+    return dir_.Sub(name);
   }
 
  private:
-  std::string path_;
+  const TempDir dir_;
 };
 
 }  // namespace syncline
