@@ -78,12 +78,14 @@ absl::Status MakeError(absl::StatusCode code, Detail detail, fmt::format_string<
     if (!status_macro_value.ok()) return status_macro_value; \
   } while (false)
 
+// NOLINTBEGIN(bugprone-macro-parentheses): lhs may be a declaration.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   SYNCLINE_ASSIGN_OR_RETURN_IMPL(SYNCLINE_CONCAT(status_or_, __LINE__), lhs, expr)
 #define SYNCLINE_ASSIGN_OR_RETURN_IMPL(var, lhs, expr) \
   auto var = (expr);                                   \
   if (!var.ok()) return std::move(var).status();       \
   lhs = std::move(var).value()
+// NOLINTEND(bugprone-macro-parentheses)
 
 // Checks an invariant in every build.
 #define SYNCLINE_CHECK(condition, message)            \

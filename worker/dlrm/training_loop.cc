@@ -15,9 +15,9 @@ constexpr size_t kEvaluationBatch = 4'096;
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(TrainingLoopOptions options, const TrainingData& data, Learner& learner,
-                           ProgressReporter& reporter, const TimeSource& time)
-    : options_(std::move(options)),
+TrainingLoop::TrainingLoop(const TrainingLoopOptions& options, const TrainingData& data,
+                           Learner& learner, ProgressReporter& reporter, const TimeSource& time)
+    : options_(options),
       data_(data),
       learner_(learner),
       reporter_(reporter),

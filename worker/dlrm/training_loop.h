@@ -35,7 +35,7 @@ struct TrainingLoopOptions {
 class TrainingLoop {
  public:
   // REQUIRES: all references outlive the loop.
-  TrainingLoop(TrainingLoopOptions options, const TrainingData& data, Learner& learner,
+  TrainingLoop(const TrainingLoopOptions& options, const TrainingData& data, Learner& learner,
                ProgressReporter& reporter, const TimeSource& time);
 
   // Returns after the last pass, or after the step in which `stop` was set (the summary then says
