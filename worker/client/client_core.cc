@@ -34,7 +34,8 @@ ClientCore::ClientCore(const CoreOptions& options, const CoreSession& session)
       session_(session),
       clock_(session.clock),
       random_(options.seed),
-      slots_(session.map.slot_count()) {
+      slots_(session.map.slot_count()),
+      last_connection_(options.connections_before) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     slots_[i].incarnation = session.map.slots()[i].incarnation;
   }
@@ -100,6 +101,15 @@ void ClientCore::PushBags(const TableInfo& table, std::span<const Key> keys,
   if (Refuse(done)) return;
   const PushArguments push{&table, keys, gradients, samples, options_.push_codec};
   IssuePush(table, PlanBagPush(push, {offsets, pooling}, session_.map), samples, std::move(done));
+}
+
+void ClientCore::PushDense(const TableInfo& table, uint64_t first, std::span<const float> gradients,
+                           uint64_t samples, Done done, MonotonicTime now) {
+  now_ = now;
+  if (Refuse(done)) return;
+  IssuePush(table,
+            PlanDensePush(table, first, gradients, samples, options_.push_codec, session_.map),
+            samples, std::move(done));
 }
 
 void ClientCore::IssuePush(const TableInfo& table,

@@ -37,6 +37,9 @@ struct CoreOptions {
   std::chrono::nanoseconds backoff_max = kReconnectBackoffMax;
   size_t max_bytes_in_flight = kClientBytesInFlight;
   uint64_t seed = 1;  // of the jitter in backoffs
+  // Numbers of connections start above this, so that events of an earlier core's are not taken for
+  // this one's.
+  uint64_t connections_before = 0;
 };
 
 struct CoreSession {
@@ -65,7 +68,6 @@ struct ClientEffects {
   };
   std::vector<ServerId> disconnects;
   std::vector<Connect> connects;
-  // Views point into the core's memory: valid until its next call.
   std::vector<Send> frames;
   std::vector<Completion> completions;
   bool refresh_map = false;  // ask the coordinator for the map, and call OnMap
@@ -97,6 +99,8 @@ class ClientCore {
                 const PullOptions& options, Done done, MonotonicTime now);
   void PullDense(const TableInfo& table, uint64_t first, std::span<float> values,
                  const PullOptions& options, Done done, MonotonicTime now);
+  void PushDense(const TableInfo& table, uint64_t first, std::span<const float> gradients,
+                 uint64_t samples, Done done, MonotonicTime now);
   void Tick(uint64_t samples, std::string_view reader_position, Done done, MonotonicTime now);
   // Leaves in every slot once every operation issued before is decided (S4); no operation may
   // follow.
@@ -222,7 +226,7 @@ class ClientCore {
   size_t prefetch_bytes_in_flight_ = 0;
   uint64_t last_request_id_ = 0;
   uint64_t last_bundle_id_ = 0;
-  uint64_t last_connection_ = 0;
+  uint64_t last_connection_;
   ClientEffects effects_;
   ClientStats stats_;
   size_t present_pulls_ = 0;  // open pulls that are no prefetches

@@ -88,6 +88,12 @@ void ClientCore::OnFrame(ServerId id, uint64_t connection, const InFrame& frame,
 void ClientCore::OnOutcomes(Server& server, uint64_t request_id, const OutcomesFrame& reply) {
   if (reply.epoch > session_.map.epoch()) effects_.refresh_map = true;
   const auto found = server.frames.find(request_id);
+  const auto pull = server.pulls_in_flight.find(request_id);
+  if (pull != server.pulls_in_flight.end() && !reply.error.ok()) {
+    PullReplyFrame refused;  // the server does not know the kind of frame
+    refused.error = reply.error;
+    return OnPullReply(server, request_id, refused);
+  }
   InFlight frame;
   if (found != server.frames.end()) {
     frame = std::move(found->second);

@@ -219,7 +219,7 @@ void ClientCore::SendResume(Server& server) {
     const SlotState& slot = Slot(id);
     resume.parts.push_back({id, slot.incarnation, clock_, slot.durable, slot.told});
   }
-  effects_.frames.push_back({server.id, {frame.request_id, std::move(resume)}});
+  effects_.frames.push_back({server.id, {frame.request_id, std::move(resume), nullptr}});
   ++stats_.frames_sent;
   server.frames.emplace(frame.request_id, std::move(frame));
 }
@@ -259,7 +259,8 @@ void ClientCore::SendFrame(Server& server, std::vector<OperationPtr> operations,
     operation->request_id = frame.request_id;
     if (std::exchange(operation->sent, true)) ++stats_.resends;
   }
-  effects_.frames.push_back({server.id, {frame.request_id, OperationsMessage(operations)}});
+  effects_.frames.push_back(
+      {server.id, {frame.request_id, OperationsMessage(operations), operations.front()->bundle}});
   operation_bytes_in_flight_ += bytes;
   stats_.bytes_sent += bytes;
   ++stats_.frames_sent;
@@ -387,7 +388,7 @@ void ClientCore::SendPull(Server& server, const PullRequestPtr& request) {
   frame.deadline_ms = static_cast<uint32_t>(
       std::max<int64_t>(1, std::chrono::duration_cast<std::chrono::milliseconds>(left).count()));
   for (PullPart& part : frame.parts) part.incarnation = Slot(part.slot).incarnation;
-  effects_.frames.push_back({server.id, {request->request_id, std::move(frame)}});
+  effects_.frames.push_back({server.id, {request->request_id, std::move(frame), request->pull}});
   pull_bytes_in_flight_ += request->bytes;
   if (request->prefetch) ++server.prefetches_in_flight;
   stats_.bytes_sent += request->unit.request_bytes;

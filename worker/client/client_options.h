@@ -38,10 +38,11 @@ struct ClientOptions {
   // --- What changes meaning.
   std::string coordinator;  // host:port or unix:path
   JobOptions job;
-  bool clocked = true;      // false: evaluation, tools, notebooks; ticks are refused
-  Rank rank = kNoRank;      // kNoRank: the coordinator picks the lowest free one
-  bool take_over = false;   // fence a live session of that rank first
-  std::string client_name;  // for psctl and logs; empty: host and process id
+  bool clocked = true;           // false: evaluation, tools, notebooks; ticks are refused
+  Rank rank = kNoRank;           // kNoRank: the coordinator picks the lowest free one
+  bool take_over = false;        // fence a live session of that rank first
+  bool allow_plaintext = false;  // to other hosts; loopback and unix sockets always may
+  std::string client_name;       // for psctl and logs; empty: host and process id
   CodecId pull_codec = CodecId::kFp32;
   CodecId push_codec = CodecId::kFp32;
 

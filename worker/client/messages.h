@@ -4,6 +4,7 @@
 #define SYNCLINE_WORKER_CLIENT_MESSAGES_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,10 +49,11 @@ struct ResumeFrame {
 
 using OutMessage = std::variant<PushFrame, PullFrame, TickFrame, LeaveFrame, ResumeFrame>;
 
-// Views inside point into memory of whoever made the frame.
+// Views inside point into memory that `owner` keeps.
 struct OutFrame {
   uint64_t request_id = 0;
   OutMessage message;
+  std::shared_ptr<const void> owner;
 };
 
 // Reply to a push, tick, leave or resume. With an error the whole frame was refused and `parts` is

@@ -52,7 +52,7 @@ class Transport;
 // Failures hide behind retries: a lost reply, a broken stream, an overloaded server and a moved
 // slot cost time only, and no update is applied twice (PROTOCOL.md S1 to S7). What is left:
 //   DEADLINE_EXCEEDED    not decided within call_deadline; the text names the server. A push then
-//                        may or may not have been applied, in each slot (it never is applied later)
+//                        may or may not have been applied, in each slot; it is not sent again
 //   RESOURCE_EXHAUSTED   max_queued_bytes are waiting
 //   INVALID_ARGUMENT     nothing was sent (or, on a server's verdict, that part was not applied)
 //   NOT_FOUND            detail FENCED, SESSION_UNKNOWN: the session is over; call Rejoin

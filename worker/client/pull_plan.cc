@@ -204,10 +204,11 @@ PullFrame PullPlan::FrameOf(const PullUnit& unit) const {
 }
 
 absl::Status PullPlan::Take(PullUnit& unit, const PullReplyFrame& reply) {
+  if (unit.bag_count > 0) return TakeBagSums(unit, reply);
   if (reply.parts.size() != unit.parts.size()) {
     return Misfit(table_, "parts", reply.parts.size(), unit.parts.size());
   }
-  return unit.bag_count > 0 ? TakeBagSums(unit, reply) : TakeRows(unit, reply);
+  return TakeRows(unit, reply);
 }
 
 absl::Status PullPlan::TakeRows(const PullUnit& unit, const PullReplyFrame& reply) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "common/limits.h"
 #include "common/status/status.h"
@@ -275,6 +276,34 @@ absl::StatusOr<std::vector<PushContent>> PlanPush(const PushArguments& push, con
     RETURN_IF_ERROR(AppendRows(push, plan, range, source, *codec, itself, contents.back()));
   }
   return contents;
+}
+
+absl::StatusOr<std::vector<PushContent>> PlanDensePush(const TableInfo& table, uint64_t first,
+                                                       std::span<const float> gradients,
+                                                       uint64_t samples, CodecId codec,
+                                                       const SlotMap& map) {
+  const TableSpec& spec = table.spec;
+  if (spec.kind != TableKind::kDense || spec.dim == 0) {
+    return InvalidArgument("table {} is not dense; use Push", spec.name);
+  }
+  const uint64_t end = first + gradients.size();
+  const bool inside = first <= spec.elements && gradients.size() <= spec.elements - first;
+  if (!inside || first % spec.dim != 0 || (end % spec.dim != 0 && end != spec.elements)) {
+    return InvalidArgument(
+        "push to table {}: elements [{}, {}) must begin and end at blocks of {} within the "
+        "tensor's {}",
+        spec.name, first, end, spec.dim, spec.elements);
+  }
+  // The last block of the tensor is padded with zeros.
+  std::vector<float> padded;
+  if (end % spec.dim != 0) {
+    padded.assign(gradients.begin(), gradients.end());
+    padded.resize((gradients.size() + spec.dim - 1) / spec.dim * spec.dim);
+    gradients = padded;
+  }
+  std::vector<Key> blocks(gradients.size() / spec.dim);
+  std::iota(blocks.begin(), blocks.end(), first / spec.dim);
+  return PlanPush({&table, blocks, {gradients.data()}, samples, codec}, map);
 }
 
 absl::StatusOr<std::vector<PushContent>> PlanBagPush(const PushArguments& push,

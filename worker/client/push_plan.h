@@ -58,6 +58,13 @@ struct BagArguments {
 // UNIMPLEMENTED (UNSUPPORTED) for a codec that this build does not have.
 absl::StatusOr<std::vector<PushContent>> PlanPush(const PushArguments& push, const SlotMap& map);
 
+// The same for elements [first, first + gradients.size()) of a dense table. Also INVALID_ARGUMENT
+// when the range cuts a block.
+absl::StatusOr<std::vector<PushContent>> PlanDensePush(const TableInfo& table, uint64_t first,
+                                                       std::span<const float> gradients,
+                                                       uint64_t samples, CodecId codec,
+                                                       const SlotMap& map);
+
 // The same for bags (B1): pre-scales each bag's vector, then takes for each server the shape (bags
 // or rows) that is smaller. A slot whose bag vectors do not fit a frame goes as rows.
 absl::StatusOr<std::vector<PushContent>> PlanBagPush(const PushArguments& push,

@@ -39,7 +39,7 @@ class Transport {
                        const OperationHeader& hello) = 0;
   virtual void Disconnect(ServerId server) = 0;
   // Encodes and queues a frame, in order. Dropped when there is no connection (the client asks
-  // again). The frame's views are not used after the call.
+  // again). Keeps the frame's owner until its bytes are sent.
   virtual void Send(ServerId server, const OutFrame& frame) = 0;
   // Ends every connection and waits until no event is running or will come. Not from an event.
   virtual void Shutdown() = 0;

@@ -126,8 +126,7 @@ void ModelCluster::Disconnect(ServerId server) {
   });
 }
 
-void ModelCluster::ToServer(ServerId server, const OutFrame& frame) {
-  ++counters.frames;
+ModelCluster::Wire ModelCluster::ToWire(const OutFrame& frame) {
   Wire wire;
   wire.request_id = frame.request_id;
   if (const auto* push = std::get_if<PushFrame>(&frame.message)) {
@@ -142,6 +141,12 @@ void ModelCluster::ToServer(ServerId server, const OutFrame& frame) {
   } else {
     wire.content = std::get<ResumeFrame>(frame.message);
   }
+  return wire;
+}
+
+void ModelCluster::ToServer(ServerId server, const OutFrame& frame) {
+  ++counters.frames;
+  const Wire wire = ToWire(frame);
   size_t bytes = 0;
   if (const auto* encoded = std::get_if<std::vector<uint8_t>>(&wire.content)) {
     bytes = encoded->size();
@@ -169,25 +174,33 @@ void ModelCluster::ToClient(ServerId server, uint64_t connection, const Wire& re
   const int copies = random_.Uniform() < faults.duplicate ? 2 : 1;
   for (int i = 0; i < copies; ++i) {
     At(Delay(), [this, server, connection, reply](ClientCore& core) {
-      InFrame frame;
-      frame.request_id = reply.request_id;
-      if (const auto* outcomes = std::get_if<OutcomesFrame>(&reply.content)) {
-        frame.message = *outcomes;
-        return core.OnFrame(server, connection, frame, now_);
+      if (const auto* bytes = std::get_if<std::vector<uint8_t>>(&reply.content)) {
+        counters.largest_frame = std::max(counters.largest_frame, bytes->size());
       }
-      const auto& bytes = std::get<std::vector<uint8_t>>(reply.content);
-      counters.largest_frame = std::max(counters.largest_frame, bytes.size());
-      const std::vector<ByteSpan> pieces{ByteSpan(bytes)};
-      auto pull = DecodePullReplyFrame(pieces);
-      SYNCLINE_CHECK(pull.ok(), "the model's own reply does not decode");
-      frame.message = *std::move(pull);
-      core.OnFrame(server, connection, frame, now_);
+      Receive(reply, [&](const InFrame& frame) { core.OnFrame(server, connection, frame, now_); });
     });
   }
 }
 
+void ModelCluster::Receive(const Wire& reply, const std::function<void(const InFrame&)>& handle) {
+  InFrame frame;
+  frame.request_id = reply.request_id;
+  if (const auto* outcomes = std::get_if<OutcomesFrame>(&reply.content)) {
+    frame.message = *outcomes;
+    return handle(frame);
+  }
+  const std::vector<ByteSpan> pieces{ByteSpan(std::get<std::vector<uint8_t>>(reply.content))};
+  auto pull = DecodePullReplyFrame(pieces);
+  SYNCLINE_CHECK(pull.ok(), "the model's own reply does not decode");
+  frame.message = *std::move(pull);
+  handle(frame);
+}
+
 void ModelCluster::Serve(ServerId server, uint64_t connection, const Wire& wire) {
-  if (broken_.contains(server)) return;
+  if (!broken_.contains(server)) ToClient(server, connection, Answer(server, wire));
+}
+
+ModelCluster::Wire ModelCluster::Answer(ServerId server, const Wire& wire) {
   Wire reply;
   if (wire.is_push) {
     reply = ServePush(server, wire);
@@ -201,7 +214,7 @@ void ModelCluster::Serve(ServerId server, uint64_t connection, const Wire& wire)
     reply.content = ServeResume(server, std::get<ResumeFrame>(wire.content));
   }
   reply.request_id = wire.request_id;
-  ToClient(server, connection, reply);
+  return reply;
 }
 
 PartOutcome ModelCluster::Decide(ServerId server, SlotId id, Incarnation incarnation,

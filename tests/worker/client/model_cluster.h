@@ -81,14 +81,18 @@ class ModelCluster {
     size_t largest_frame = 0;
   } counters;
 
- private:
+  // --- The servers alone, for a network of the caller's own.
   // A frame as it lies on the wire.
   struct Wire {
     uint64_t request_id = 0;
     std::variant<std::vector<uint8_t>, TickFrame, LeaveFrame, ResumeFrame, OutcomesFrame> content;
     bool is_push = false;
   };
+  static Wire ToWire(const OutFrame& frame);
+  Wire Answer(ServerId server, const Wire& wire);
+  static void Receive(const Wire& reply, const std::function<void(const InFrame&)>& handle);
 
+ private:
   void At(std::chrono::nanoseconds delay, std::function<void(ClientCore&)> action);
   std::chrono::nanoseconds Delay();
   void Connect(const ClientEffects::Connect& connect);
