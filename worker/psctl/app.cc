@@ -8,6 +8,7 @@
 #include "CLI/CLI.hpp"
 
 #include "common/config/values.h"
+#include "common/version.h"
 #include "worker/psctl/nouns.h"
 #include "worker/psctl/printer.h"
 
@@ -37,7 +38,7 @@ void AddGlobalFlags(CLI::App& app, GlobalFlags& flags, Context& context) {
 }
 
 absl::StatusOr<Report> Version(Context&) {
-  return SingleReport("Version", {{{"version", "psctl"}, std::string(SYNCLINE_VERSION)}});
+  return SingleReport("Version", {{{"version", "psctl"}, std::string(kVersion)}});
 }
 
 absl::StatusOr<Report> ExitCodes(Context&) {
