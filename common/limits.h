@@ -102,6 +102,8 @@ inline constexpr std::chrono::milliseconds kServerSilentAfter{3'000};
 // An unacknowledged command is sent again after this; one that failed visibly after the shorter.
 inline constexpr std::chrono::milliseconds kCommandResend{1'000};
 inline constexpr std::chrono::milliseconds kCommandRetry{100};
+// One attempt to deliver a command, or one call of a server to the coordinator.
+inline constexpr std::chrono::milliseconds kControlCallDeadline{3'000};
 // A request that waits for servers is answered UNAVAILABLE after this, below kDefaultCallDeadline.
 inline constexpr std::chrono::milliseconds kServersAnswerTimeout{20'000};
 inline constexpr std::chrono::milliseconds kCoordinatorTick{50};

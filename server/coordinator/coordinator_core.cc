@@ -229,6 +229,8 @@ void CoordinatorCore::SendState(ServerId server, MonotonicTime now, Effects& eff
   }
   for (const auto& [id, table] : catalog_.tables()) {
     send(coordinator::CreateTable{table.info});
+    // The server may know the table since before its optimizer was set.
+    if (!table.info.spec.optimizer.name.empty()) send(coordinator::SetOptimizer{table.info});
     for (const ChangeLearningRate& rate : table.rates) send(rate);
   }
   for (auto& [number, operation] : operations_) {
