@@ -316,9 +316,11 @@ void ClientCore::OnPullRefused(Server& server, const PullRequestPtr& request,
     NeedResume(reply.error_slot, reply.error_incarnation);
     to_admit_.push_back(reply.error_slot);
   }
-  // A read whose parking time is over is parked again at once; other refusals wait.
-  const bool parked = reply.error.code() == absl::StatusCode::kDeadlineExceeded;
-  if (!parked) server.last_error = reply.error;
+  server.last_error = reply.error;
+  // A read whose parking time is over is parked again at once; other refusals come sooner, and
+  // wait.
+  const bool parked = now_ - request->sent_at >= options_.reply_timeout / 2;
+  if (parked) request->backoff = {};
   RetryPull(request, !parked);
 }
 
