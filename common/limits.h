@@ -55,6 +55,7 @@ inline constexpr int64_t kMaxStaleness = 1'000'000;
 inline constexpr size_t kMaxStreamsPerServer = 4'096;
 inline constexpr size_t kMaxFramesInFlightPerStream = 64;
 inline constexpr size_t kMaxExecutorQueue = 65'536;
+inline constexpr uint32_t kMaxExecutorsPerServer = 256;
 // Memory that gRPC may hold for buffers of all connections.
 inline constexpr size_t kServerResourceQuotaBytes = size_t{64} << 20;
 

@@ -54,7 +54,8 @@ absl::Status PullOperation::Validate() {
   }
   codec_ = FindCodec(frame_->codec);
   if (codec_ == nullptr) {
-    return InvalidArgument("codec {} is not known to this server; use 1 (fp32)", frame_->codec);
+    return MakeError(absl::StatusCode::kInvalidArgument, Detail::kUnsupported,
+                     "codec {} is not supported by this server; use 1 (fp32)", frame_->codec);
   }
   dim_ = table->spec.dim;
   row_bytes_ = codec_->EncodedRowBytes(dim_);

@@ -28,6 +28,19 @@ JobDeclaration DeclarationOf(const v1::JobInfo& job) {
                         .reproducible = job.spec().reproducible()};
 }
 
+// To the coordinator these codes say that a command was not applied and must be sent again; it was.
+absl::Status AsResult(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kResourceExhausted:
+      return MakeStatus(absl::StatusCode::kInternal, DetailOf(status), MessageOf(status));
+    default:
+      return status;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::CommandReply> CommandLog::Execute(const v1::Command& command) {
@@ -60,7 +73,7 @@ absl::StatusOr<v1::CommandReply> CommandLog::Execute(const v1::Command& command)
   }
   v1::CommandReply reply;
   const absl::Status applied = Apply(command, reply);
-  if (!applied.ok()) *reply.mutable_error() = ToProto(applied);
+  if (!applied.ok()) *reply.mutable_error() = ToProto(AsResult(applied));
   last_ = command.number();
   reply.set_last(last_);
   replies_.push_back(reply);

@@ -4,6 +4,7 @@
 
 #include "common/net/status_grpc.h"
 #include "common/status/status.h"
+#include "common/wire/outcome_proto.h"
 #include "server/service/exchange_reactor.h"
 #include "server/service/grpc_bytes.h"
 
@@ -96,7 +97,7 @@ grpc::ServerUnaryReactor* DataService::Tick(grpc::CallbackServerContext* context
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   operations_.Tick(PrincipalOf(*context), *request, [reactor, reply](v1::TickReply answer) {
     *reply = std::move(answer);
-    reactor->Finish(grpc::Status::OK);
+    reactor->Finish(ToGrpc(FromProto(reply->error())));
   });
   return reactor;
 }
@@ -107,7 +108,7 @@ grpc::ServerUnaryReactor* DataService::Leave(grpc::CallbackServerContext* contex
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   operations_.Leave(PrincipalOf(*context), *request, [reactor, reply](v1::LeaveReply answer) {
     *reply = std::move(answer);
-    reactor->Finish(grpc::Status::OK);
+    reactor->Finish(ToGrpc(FromProto(reply->error())));
   });
   return reactor;
 }

@@ -129,7 +129,8 @@ absl::StatusOr<std::shared_ptr<const PushFrame>> SortAndSum(std::shared_ptr<cons
   }
   const Codec* codec = FindCodec(push->codec);
   if (codec == nullptr) {
-    return InvalidArgument("codec {} is not known to this server; use 1 (fp32)", push->codec);
+    return MakeError(absl::StatusCode::kInvalidArgument, Detail::kUnsupported,
+                     "codec {} is not supported by this server; use 1 (fp32)", push->codec);
   }
   auto rebuilt = Begin(std::move(push));
   for (PushPart& part : rebuilt->frame.parts) {
