@@ -23,7 +23,7 @@ class PlainCodec final : public Codec {
   std::string_view name() const override { return "fp32"; }
   size_t EncodedRowBytes(size_t dim) const override { return dim * 4; }
   void Encode(std::span<const float> rows, size_t, std::span<uint8_t> out) const override {
-    std::memcpy(out.data(), rows.data(), out.size());
+    if (!out.empty()) std::memcpy(out.data(), rows.data(), out.size());
   }
   absl::Status Decode(std::span<const uint8_t> bytes, size_t,
                       std::span<float> rows) const override {
