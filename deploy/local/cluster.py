@@ -5,11 +5,13 @@ Every process is ended by its own id, also when the caller fails: use Cluster as
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import pathlib
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import dataclass, field
 
@@ -178,3 +180,60 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 process.popen.kill()
                 process.popen.wait()
+
+    def detach(self) -> None:
+        """Leaves the processes running; their ids go to DIR/pids."""
+        (self.folder / "coordinator").write_text(self.coordinator + "\n")
+        (self.folder / "pids").write_text("\n".join(str(p.popen.pid) for p in self.processes) + "\n")
+        self.processes = []
+
+
+def _stop_detached(folder: pathlib.Path) -> int:
+    """Ends what `start` left running, by the ids that it wrote and only if they still are ours."""
+    pids = [int(line) for line in (folder / "pids").read_text().split()]
+    ours = [pid for pid in pids if _is_server(pid)]
+    for pid in reversed(ours):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 20
+    while any(_is_server(pid) for pid in ours):
+        if time.monotonic() > deadline:
+            print(f"cluster: {ours} did not end within 20 s", file=sys.stderr)
+            return 1
+        time.sleep(0.05)
+    (folder / "pids").unlink()
+    return 0
+
+
+def _is_server(pid: int) -> bool:
+    try:
+        command = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return b"ps-server" in command and state != "Z"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="cluster.sh", description=__doc__)
+    parser.add_argument("command", choices=["start", "stop"])
+    parser.add_argument("--folder", type=pathlib.Path, required=True)
+    parser.add_argument("--build", type=pathlib.Path, default=pathlib.Path("build/release"))
+    parser.add_argument("--servers", type=int, default=2)
+    arguments = parser.parse_args()
+    if arguments.command == "stop":
+        return _stop_detached(arguments.folder)
+    if (arguments.folder / "pids").exists():
+        print(f"cluster: {arguments.folder}/pids exists: stop that cluster first", file=sys.stderr)
+        return 1
+    with Cluster(arguments.build, arguments.folder, arguments.servers) as cluster:
+        cluster.detach()
+        print(cluster.coordinator)
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except ClusterError as error:
+        print(f"cluster: {error}", file=sys.stderr)
+        sys.exit(1)
