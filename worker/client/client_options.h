@@ -13,6 +13,7 @@
 
 #include "common/codec/codec.h"
 #include "common/limits.h"
+#include "common/pooling.h"
 #include "common/types.h"
 
 namespace syncline {
@@ -21,7 +22,7 @@ namespace syncline {
 using Done = std::function<void(absl::Status)>;
 // Runs a piece of work, now or later, on any thread. Null: inline, on the thread that learned the
 // result (one of the client's, or the caller's when the call is refused at once).
-using Executor = std::function<void(std::function<void()>)>;
+using CompletionExecutor = std::function<void(std::function<void()>)>;
 
 // A job as a worker declares it: created when absent, compared when present.
 struct JobOptions {
@@ -67,7 +68,7 @@ struct ClientOptions {
   // the client may be made before fork(). False: Connect opens the session and reports its errors.
   bool lazy = false;
 
-  Executor executor;  // for Done; null: inline
+  CompletionExecutor executor;  // for Done; null: inline
 };
 
 struct PullOptions {
@@ -77,8 +78,6 @@ struct PullOptions {
   // prefetch: invoked now, for that clock (C4).
   std::optional<Clock> clock;
 };
-
-enum class Pooling { kSum = 1, kMean = 2, kSqrtN = 3 };
 
 enum class SessionState {
   kUnopened,  // lazy, nothing happened yet
