@@ -164,6 +164,7 @@ class CoordinatorCore {
   SessionInfo Describe(const Session& session, MonotonicTime now);
   void ExpireLeases(MonotonicTime now, Effects& effects);
   void ExpireStarts(MonotonicTime now, Effects& effects);
+  std::string WaitsFor(SessionId session, MonotonicTime now) const;
   void ExpireWaiters(MonotonicTime now, Effects& effects);
   absl::Status CheckReader(const Job& job, SessionId session);
 

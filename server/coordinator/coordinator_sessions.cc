@@ -307,25 +307,30 @@ void CoordinatorCore::ExpireStarts(MonotonicTime now, Effects& effects) {
   }
 }
 
+std::string CoordinatorCore::WaitsFor(SessionId session, MonotonicTime now) const {
+  for (const auto& [number, operation] : operations_) {
+    if (operation.session == session) return Describe(operation.waiting, now);
+  }
+  return " the fence of its rank's last session";
+}
+
 // Sessions without a nonce cannot be asked for again, so they end with their request.
 void CoordinatorCore::ExpireWaiters(MonotonicTime now, Effects& effects) {
   std::vector<SessionId> abandoned;
-  for (auto& [id, session] : book_.sessions()) {
+  for (auto& entry : book_.sessions()) {
+    Session& session = entry.second;
     const size_t before = session.waiters.size();
     std::erase_if(session.waiters, [&](const Waiter& waiter) {
       if (waiter.deadline > now) return false;
-      std::map<ServerId, uint64_t> waiting;
-      for (const auto& [number, operation] : operations_) {
-        if (operation.session == session.id) waiting = operation.waiting;
-      }
       effects.answers.push_back(
           {waiter.request, MakeError(absl::StatusCode::kUnavailable, Detail::kNone,
                                      "the session waits for{}; retry with the same nonce",
-                                     waiting.empty() ? " the fence of its rank's last session"
-                                                     : Describe(waiting, now))});
+                                     WaitsFor(session.id, now))});
       return true;
     });
-    if (before > 0 && session.waiters.empty() && session.nonce.empty()) abandoned.push_back(id);
+    if (before > 0 && session.waiters.empty() && session.nonce.empty()) {
+      abandoned.push_back(session.id);
+    }
   }
   for (SessionId id : abandoned) {
     Fence(*book_.Find(id), SessionState::kFencing, absl::OkStatus(), now, effects);
