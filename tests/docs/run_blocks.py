@@ -15,6 +15,7 @@ folder (build/dev unless set); blocks that need a built program use it.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import os
 import pathlib
 import re
@@ -74,27 +75,49 @@ def script_of(blocks: list[Block]) -> str:
     return "\n".join([*lines, 'echo end >>"$SYNCLINE_DOCS_PROGRESS"', ""])
 
 
-def end_group(process: subprocess.Popen) -> None:
-    """Ends the shell and what it left behind: they are one process group of our own making."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        try:
-            os.killpg(process.pid, number)
-        except ProcessLookupError:
-            return
-        if number == signal.SIGTERM:
-            wait_for_group(process, 5)
-    process.wait()
+def adopt_orphans() -> None:
+    """Makes what a shell leaves behind this process's child, also what has a session of its own."""
+    set_child_subreaper = 36  # linux/prctl.h
+    if ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
 
 
-def wait_for_group(process: subprocess.Popen, seconds: float) -> None:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        process.poll()  # a dead leader keeps its group alive until it is waited for
+def descendants() -> list[int]:
+    """Living processes below this one."""
+    parents = {}
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
-            os.killpg(process.pid, 0)
-        except ProcessLookupError:
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue  # it ended meanwhile
+        if state != "Z":
+            parents[int(path.parent.name)] = int(parent)
+    found, todo = [], [os.getpid()]
+    while todo:
+        parent = todo.pop()
+        children = [pid for pid, above in parents.items() if above == parent]
+        found += children
+        todo += children
+    return found
+
+
+def end_descendants() -> None:
+    """SIGTERM to the shell and what it started; SIGKILL to what is left after 10 s."""
+    for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 1)):
+        for pid in descendants():
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                pass
+        deadline = time.monotonic() + seconds
+        while descendants() and time.monotonic() < deadline:
+            time.sleep(0.02)
+    while True:  # leaves no zombies
+        try:
+            if os.waitpid(-1, os.WNOHANG)[0] == 0:
+                return
+        except ChildProcessError:
             return
-        time.sleep(0.02)
 
 
 def run_script(script: str, name: str, root: pathlib.Path, seconds: float) -> str:
@@ -115,12 +138,11 @@ def run_script(script: str, name: str, root: pathlib.Path, seconds: float) -> st
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,
             )
             try:
                 problem = verdict(process, seconds)
             finally:
-                end_group(process)
+                end_descendants()
         reached = progress.read_text().split()
         if not problem and reached[-1:] == ["end"]:
             return ""
@@ -167,6 +189,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path.cwd())
     parser.add_argument("--seconds", type=float, default=300, help="time limit of each README")
     options = parser.parse_args(arguments)
+    adopt_orphans()
     failed = 0
     for name in options.readmes or tracked_readmes(options.root):
         began = time.monotonic()

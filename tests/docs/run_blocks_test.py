@@ -86,8 +86,9 @@ def test_a_block_that_hangs_is_ended(root, capsys):
     assert time.monotonic() - began < 10
 
 
-def test_what_a_readme_left_running_is_ended(root, capsys):
-    readme(root, "```sh run\nsleep 60 &\necho $! > pid\n```\n")
+@pytest.mark.parametrize("start", ["sleep 60 &", "setsid sh -c 'sleep 60; true' &"])
+def test_what_a_readme_left_running_is_ended(root, capsys, start):
+    readme(root, f"```sh run\n{start}\necho $! > pid\n```\n")
     assert run(root, capsys)[0] == 0
     pid = (root / "pid").read_text().strip()
     status = pathlib.Path(f"/proc/{pid}/stat")
