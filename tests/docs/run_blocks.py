@@ -104,13 +104,16 @@ def descendants() -> list[int]:
 def end_descendants() -> None:
     """SIGTERM to the shell and what it started; SIGKILL to what is left after 10 s."""
     for number, seconds in ((signal.SIGTERM, 10), (signal.SIGKILL, 1)):
-        for pid in descendants():
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
+        told: set[int] = set()
         deadline = time.monotonic() + seconds
-        while descendants() and time.monotonic() < deadline:
+        # Again and again: a process may start another one before its signal arrives.
+        while (alive := set(descendants())) and time.monotonic() < deadline:
+            for pid in alive - told:
+                try:
+                    os.kill(pid, number)
+                except ProcessLookupError:
+                    pass
+            told |= alive
             time.sleep(0.02)
     while True:  # leaves no zombies
         try:
