@@ -143,6 +143,8 @@ void PsServer::Impl::Shutdown() {
   if (coordinator != nullptr) coordinator->Stop();
   if (listener != nullptr) listener->Shutdown(kDrainTimeout);
   if (admin != nullptr) admin->Stop();
+  // What the cancelled streams left on the executors still uses the services.
+  host.VisitSlots([](SlotCore&) {});
 }
 
 PsServer::PsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
