@@ -4,23 +4,8 @@
 #include <utility>
 
 #include "common/limits.h"
-#include "common/status/status.h"
 
 namespace syncline::coordinator {
-
-bool IsNotApplied(const absl::Status& status) {
-  switch (status.code()) {
-    case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kUnavailable:
-    case absl::StatusCode::kDeadlineExceeded:
-    case absl::StatusCode::kCancelled:
-    case absl::StatusCode::kResourceExhausted:
-      return true;
-    default:
-      return false;
-  }
-}
 
 void CommandQueues::Start(ServerId server, uint64_t boot, std::string endpoint) {
   Queue queue;
@@ -59,7 +44,7 @@ bool CommandQueues::OnReply(ServerId server, const Command& command, const Comma
       command.number != queue.unacknowledged.front().number) {
     return false;
   }
-  if (IsNotApplied(reply.status)) {
+  if (reply.last < command.number) {
     queue.resend_at = std::min(queue.resend_at, now + kCommandRetry);
     return false;
   }

@@ -61,9 +61,6 @@ class CommandQueues {
   std::map<ServerId, Queue> queues_;
 };
 
-// True when the status says that a command was not applied and must be sent again.
-bool IsNotApplied(const absl::Status& status);
-
 }  // namespace syncline::coordinator
 
 #endif  // SYNCLINE_SERVER_COORDINATOR_COMMAND_QUEUES_H_

@@ -180,10 +180,12 @@ struct Command {
 };
 
 struct CommandReply {
+  // The newest number that the server has applied for the command's term and boot. Below the
+  // command's number: it was not applied, or that is not known; send it again.
   uint64_t last = 0;
   Clock clock;  // install: the greatest clock that a slot gave the session
-  // OUT_OF_RANGE, FAILED_PRECONDITION, UNAVAILABLE, RESOURCE_EXHAUSTED: not applied, send it again.
-  // Anything else, OK or not, is the command's result.
+  // The result of an applied command (an error is final: repeating it gives the same), or why it
+  // was not applied.
   absl::Status status;
 };
 

@@ -268,6 +268,15 @@ TEST_F(CoordinatorTablesTest, ASilentServerIsNamedAndTheTableComesWhenItSpeaks) 
   EXPECT_OK(Create(MakeTable("emb")));
 }
 
+TEST_F(CoordinatorTablesTest, WhatAServerRefusesIsToldWithItsNameAndStopsNothing) {
+  cluster_.server(1).table_result =
+      MakeStatus(absl::StatusCode::kResourceExhausted, Detail::kOverloaded, "no memory");
+  EXPECT_THAT(Create(MakeTable("emb")), StatusIs(absl::StatusCode::kResourceExhausted,
+                                                 AllOf(HasSubstr("ps-1"), HasSubstr("no memory"))));
+  cluster_.server(1).table_result = absl::OkStatus();
+  EXPECT_OK(Create(MakeTable("emb2")));
+}
+
 TEST_F(CoordinatorTablesTest, ARestartedServerIsTaughtEverything) {
   ASSERT_OK(Create(MakeTable("emb")));
   cluster_.SetOptimizer("job", "emb", {"sgd", {}});

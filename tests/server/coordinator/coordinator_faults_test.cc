@@ -155,6 +155,10 @@ TEST(CoordinatorFaultsTest, OneLiveSessionPerRankWhateverHappensToMessagesAndPro
 
 // --- Numbering, on its own.
 
+CommandReply Applied(uint64_t last, absl::Status result = absl::OkStatus()) {
+  return {last, Clock(0), std::move(result)};
+}
+
 TEST(CommandQueuesTest, NumbersHaveNoGapsAndOnlyTheOldestIsOnItsWay) {
   CommandQueues queues(/*term=*/5);
   const ServerId server(0);
@@ -168,8 +172,8 @@ TEST(CommandQueuesTest, NumbersHaveNoGapsAndOnlyTheOldestIsOnItsWay) {
   EXPECT_EQ(sent[0].command.term, 5u);
   EXPECT_EQ(sent[0].command.boot, 77u);
   const Command first = sent[0].command;
-  EXPECT_TRUE(queues.OnReply(server, first, {}, now, sent));
-  EXPECT_FALSE(queues.OnReply(server, first, {}, now, sent));  // repeated
+  EXPECT_TRUE(queues.OnReply(server, first, Applied(1), now, sent));
+  EXPECT_FALSE(queues.OnReply(server, first, Applied(1), now, sent));  // repeated
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[1].command.number, 2u);
 }
@@ -193,6 +197,20 @@ TEST(CommandQueuesTest, AnUnacknowledgedCommandIsSentAgain) {
   EXPECT_EQ(sent.size(), 3u);
 }
 
+TEST(CommandQueuesTest, AnErrorOfAnAppliedCommandIsItsResultAndDoesNotStopTheQueue) {
+  CommandQueues queues(1);
+  const ServerId server(0);
+  const MonotonicTime now;
+  queues.Start(server, 77, "h:1");
+  std::vector<Dispatch> sent;
+  queues.Add(server, FenceSession{}, now, sent);
+  queues.Add(server, FenceSession{}, now, sent);
+  const absl::Status refused =
+      MakeStatus(absl::StatusCode::kFailedPrecondition, Detail::kNoOptimizer, "refused");
+  EXPECT_TRUE(queues.OnReply(server, sent[0].command, Applied(1, refused), now, sent));
+  EXPECT_EQ(sent.back().command.number, 2u);
+}
+
 TEST(CommandQueuesTest, AnotherBootStartsAgainAtOneAndDropsTheOldQueue) {
   CommandQueues queues(1);
   const ServerId server(0);
@@ -203,7 +221,7 @@ TEST(CommandQueuesTest, AnotherBootStartsAgainAtOneAndDropsTheOldQueue) {
   const Command old = sent[0].command;
   queues.Start(server, 78, "h:2");
   EXPECT_EQ(queues.Add(server, FenceSession{}, now, sent), 1u);
-  EXPECT_FALSE(queues.OnReply(server, old, {}, now, sent));
+  EXPECT_FALSE(queues.OnReply(server, old, Applied(1), now, sent));
   EXPECT_EQ(sent.back().endpoint, "h:2");
   EXPECT_EQ(sent.back().command.boot, 78u);
 }

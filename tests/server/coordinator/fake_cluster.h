@@ -33,7 +33,7 @@ class FakeServer {
 
   CommandReply Execute(const Command& command) {
     if (command.boot != boot_ || command.term < term_) {
-      return {last_, Clock(0), Error(absl::StatusCode::kFailedPrecondition)};
+      return {0, Clock(0), Error(absl::StatusCode::kFailedPrecondition)};
     }
     if (command.term > term_) {
       term_ = command.term;
@@ -45,13 +45,15 @@ class FakeServer {
       return {last_, Clock(0), Error(absl::StatusCode::kOutOfRange)};
     }
     ++last_;
+    const bool is_table = std::holds_alternative<CreateTable>(command.body);
     return replies_[last_] = {last_,
                               std::visit([this](const auto& c) { return Apply(c); }, command.body),
-                              absl::OkStatus()};
+                              is_table ? table_result : absl::OkStatus()};
   }
 
   // The clock that a joining session would get here; tests move it.
   Clock min_clock{0};
+  absl::Status table_result;  // what every CreateTable ends with
   std::string name;
   std::shared_ptr<const SlotMap> map;
   std::map<SessionId, InstallSession> sessions;
