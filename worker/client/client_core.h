@@ -71,6 +71,8 @@ struct ClientEffects {
   std::vector<Send> frames;
   std::vector<Completion> completions;
   bool refresh_map = false;  // ask the coordinator for the map, and call OnMap
+  // A server says FENCED: ask the coordinator why (Heartbeat), and call EndSession.
+  bool confirm_end = false;
 };
 
 // One session. Pure: no I/O, no time of its own, no threads; calls never overlap, and every effect
@@ -116,6 +118,8 @@ class ClientCore {
   // stays.
   void EndSession(const absl::Status& why);
   void OnTimer(MonotonicTime now);
+  // The coordinator knew no better reason for the end that an effect asked it to confirm.
+  void EndAsTold();
   // When OnTimer has something to do; Max when never.
   MonotonicTime NextTimer() const;
 
@@ -199,6 +203,7 @@ class ClientCore {
   void OnPullAnswered(const PullRequestPtr& request, const PullReplyFrame& reply);
   void RetryPull(const PullRequestPtr& request, bool backoff);
   void CountStaleness(const PullCall& pull, const PullReplyFrame& reply);
+  void EndBecause(const absl::Status& why);
   absl::Status GoneStatus(Outcome outcome, const absl::Status& error, bool newer_incarnation,
                           const Server& server) const;
 
@@ -206,7 +211,8 @@ class ClientCore {
   CoreSession session_;
   Clock clock_;
   absl::Status ended_;
-  MonotonicTime now_;  // of the event being handled
+  absl::Status ending_;  // FENCED by a server, not confirmed yet: nothing is sent any more
+  MonotonicTime now_;    // of the event being handled
   SplitMix64 random_;
   std::vector<SlotState> slots_;
   std::vector<SlotId> to_admit_;  // slots whose window may have opened in this event

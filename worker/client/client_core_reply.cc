@@ -189,6 +189,19 @@ void ClientCore::OnGone(SlotState& slot, const OperationPtr& operation, const Pa
       GoneStatus(outcome.outcome, outcome.error, outcome.incarnation > slot.incarnation, server));
 }
 
+// A session is fenced also because another server lost it; only the coordinator knows.
+void ClientCore::EndBecause(const absl::Status& why) {
+  if (DetailOf(why) != Detail::kFenced) return EndSession(why);
+  if (!ending_.ok()) return;
+  ending_ = why;
+  effects_.confirm_end = true;
+  Later(options_.reply_timeout, [this] { EndAsTold(); });
+}
+
+void ClientCore::EndAsTold() {
+  if (!ending_.ok()) EndSession(ending_);
+}
+
 // A session is known in every server before its first operation (S1). One that is unknown in a
 // newer incarnation was lost with it.
 absl::Status ClientCore::GoneStatus(Outcome outcome, const absl::Status& error,
@@ -223,18 +236,18 @@ absl::Status ClientCore::GoneStatus(Outcome outcome, const absl::Status& error,
 // J5.
 void ClientCore::OnResumed(Server& server, const InFlight& frame, const OutcomesFrame& reply) {
   if (EndsSession(DetailOf(reply.error))) {
-    return EndSession(GoneStatus(OutcomeOf(DetailOf(reply.error)), reply.error, true, server));
+    return EndBecause(GoneStatus(OutcomeOf(DetailOf(reply.error)), reply.error, true, server));
   }
   for (const PartOutcome& part : reply.parts) {
     if (part.slot.value() >= slots_.size()) continue;
     SlotState& slot = Slot(part.slot);
-    if (IsGone(part.outcome)) return EndSession(GoneStatus(part.outcome, part.error, true, server));
+    if (IsGone(part.outcome)) return EndBecause(GoneStatus(part.outcome, part.error, true, server));
     if (part.incarnation > slot.incarnation) slot.incarnation = part.incarnation;
     if (!slot.resuming || part.outcome != Outcome::kOk || part.incarnation < slot.incarnation) {
       continue;
     }
     if (part.sequence < slot.told) {
-      return EndSession(GoneStatus(Outcome::kGoneSessionLost, part.error, true, server));
+      return EndBecause(GoneStatus(Outcome::kGoneSessionLost, part.error, true, server));
     }
     slot.resuming = false;
     to_admit_.push_back(part.slot);
@@ -248,7 +261,7 @@ void ClientCore::OnResumed(Server& server, const InFlight& frame, const Outcomes
 void ClientCore::OnFrameRefused(Server& server, InFlight& frame, const absl::Status& error) {
   server.last_error = error;
   if (EndsSession(DetailOf(error))) {
-    return EndSession(GoneStatus(OutcomeOf(DetailOf(error)), error, false, server));
+    return EndBecause(GoneStatus(OutcomeOf(DetailOf(error)), error, false, server));
   }
   if (DetailOf(error) == Detail::kWrongOwner) effects_.refresh_map = true;
   const bool retry = WorthARetry(error);
@@ -306,7 +319,7 @@ void ClientCore::OnPullRefused(Server& server, const PullRequestPtr& request,
   const bool slot_known = reply.error_slot.value() < slots_.size();
   const bool newer = slot_known && reply.error_incarnation > Slot(reply.error_slot).incarnation;
   if (EndsSession(detail)) {
-    return EndSession(GoneStatus(OutcomeOf(detail), reply.error, newer, server));
+    return EndBecause(GoneStatus(OutcomeOf(detail), reply.error, newer, server));
   }
   if (!WorthARetry(reply.error)) {
     return Complete(request->pull->call, Annotate(reply.error, request->pull->call->what));

@@ -105,7 +105,7 @@ void ClientCore::NeedResume(SlotId id, Incarnation incarnation) {
 // --- Connections.
 
 void ClientCore::Pump() {
-  if (!ended_.ok()) return;
+  if (!ended_.ok() || !ending_.ok()) return;
   do {
     pulls_moved_ = false;
     Admit(std::exchange(to_admit_, {}));
@@ -151,11 +151,11 @@ void ClientCore::OnDisconnected(ServerId id, uint64_t connection, const absl::St
   if (server == nullptr || server->connection != connection || !ended_.ok()) return;
   switch (DetailOf(why)) {
     case Detail::kSessionUnknown:
-      return EndSession(GoneStatus(Outcome::kGoneSessionUnknown, why, true, *server));
+      return EndBecause(GoneStatus(Outcome::kGoneSessionUnknown, why, true, *server));
     case Detail::kSessionLost:
-      return EndSession(GoneStatus(Outcome::kGoneSessionLost, why, true, *server));
+      return EndBecause(GoneStatus(Outcome::kGoneSessionLost, why, true, *server));
     case Detail::kFenced:
-      return EndSession(GoneStatus(Outcome::kGoneFenced, why, false, *server));
+      return EndBecause(GoneStatus(Outcome::kGoneFenced, why, false, *server));
     default:
       break;
   }

@@ -76,7 +76,7 @@ struct PullOptions {
   bool read_only = false;
   // The clock in which the rows will be used; unset: the present one. A later one makes the pull a
   // prefetch: invoked now, for that clock (C4).
-  std::optional<Clock> clock;
+  std::optional<Clock> clock = std::nullopt;
 };
 
 enum class SessionState {

@@ -159,7 +159,8 @@ class PsClient {
   void TickAsync(uint64_t samples, std::string_view reader_position, Done done);
   absl::Status Tick(uint64_t samples, std::string_view reader_position = {});
 
-  // Waits until every push and tick issued before is decided. Returns the first error, since the
+  // Waits until every push and tick issued before is decided, and its `done` has run (or was handed
+  // to the executor). Returns the first error, since the
   // last Flush, of a push or tick whose `done` was null.
   absl::Status Flush();
   // The same, and for every pull as well.

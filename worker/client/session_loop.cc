@@ -36,6 +36,15 @@ absl::Status Detached(const absl::Status& status) {
                      : MakeStatus(status.code(), DetailOf(status), MessageOf(status));
 }
 
+// The coordinator's verdict on a session, with the code that ps_client.h names.
+absl::Status AsEnd(const absl::Status& status) {
+  const Detail detail = DetailOf(status);
+  const auto code = detail == Detail::kSessionLost ? absl::StatusCode::kDataLoss
+                    : detail == Detail::kJobFailed ? absl::StatusCode::kAborted
+                                                   : absl::StatusCode::kNotFound;
+  return MakeError(code, detail, "{}; open a new session with Rejoin", MessageOf(status));
+}
+
 bool IsOver(const absl::Status& status) {
   const Detail detail = DetailOf(status);
   return detail == Detail::kFenced || detail == Detail::kSessionUnknown ||
@@ -174,11 +183,16 @@ SessionLoop::Completions SessionLoop::Apply() {
     map_wanted_ = true;
     beat_wake_.NotifyAll();
   }
+  if (effects.confirm_end) {
+    next_beat_ = time_.Now();
+    beat_wake_.NotifyAll();
+  }
   if (core_->NextTimer() < timer_at_) timer_wake_.NotifyAll();
   changed_.NotifyAll();
   for (auto& completion : effects.completions) {
     completion.status = Detached(completion.status);
   }
+  completing_ += effects.completions.size();
   return std::move(effects.completions);
 }
 
@@ -186,6 +200,10 @@ void SessionLoop::Complete(Completions completions) {
   for (auto& completion : completions) {
     if (completion.done) completion.done(std::move(completion.status));
   }
+  if (completions.empty()) return;
+  MutexLock lock(mutex_);
+  completing_ -= completions.size();
+  changed_.NotifyAll();
 }
 
 void SessionLoop::Run(const CoreCall& call, const Done& done) {
@@ -275,7 +293,8 @@ absl::Status SessionLoop::AwaitIdle(bool pulls_too) {
   const MonotonicTime deadline = time_.Now() + options_.call_deadline;
   MutexLock lock(mutex_);
   while (core_ != nullptr && core_->ended().ok() &&
-         (core_->undecided_operations() > 0 || (pulls_too && core_->open_pulls() > 0))) {
+         (core_->undecided_operations() > 0 || completing_ > 0 ||
+          (pulls_too && core_->open_pulls() > 0))) {
     if (changed_.WaitUntil(mutex_, time_, deadline)) continue;
     return MakeError(absl::StatusCode::kDeadlineExceeded, Detail::kNone,
                      "{} operations are not decided within {:g} s; are all servers up?",
@@ -365,10 +384,9 @@ void SessionLoop::Heartbeat() {
   }
   const auto answer = coordinator_.Heartbeat(session, token, report, interval);
   if (leaving_) return;
-  if (!answer.ok()) {
-    if (IsOver(answer.status())) EndSession(Detached(answer.status()));
-    return;
-  }
+  if (!answer.ok() && IsOver(answer.status())) return EndSession(AsEnd(answer.status()));
+  Run([](ClientCore& core, MonotonicTime) { core.EndAsTold(); }, nullptr);
+  if (!answer.ok()) return;
   if (!answer->job_error.ok()) {
     return EndSession(
         MakeStatus(absl::StatusCode::kAborted, Detail::kJobFailed, MessageOf(answer->job_error)));

@@ -84,7 +84,7 @@ class SessionLoop final : public TransportListener {
   void RefreshMap();
   SessionReport MakeReport() REQUIRES(mutex_);
   Completions Apply() REQUIRES(mutex_);
-  static void Complete(Completions completions);
+  void Complete(Completions completions) EXCLUDES(mutex_);
 
   const ClientOptions options_;
   CoordinatorApi& coordinator_;
@@ -104,6 +104,7 @@ class SessionLoop final : public TransportListener {
   bool map_wanted_ GUARDED_BY(mutex_) = false;
   bool stopping_ GUARDED_BY(mutex_) = false;
   uint64_t sessions_ GUARDED_BY(mutex_) = 0;
+  size_t completing_ GUARDED_BY(mutex_) = 0;  // completions taken from the core and not yet run
   absl::Status unreported_ GUARDED_BY(mutex_);
   // For the report.
   MonotonicTime last_tick_ GUARDED_BY(mutex_);
