@@ -42,7 +42,7 @@ absl::Status AsEnd(const absl::Status& status) {
   const auto code = detail == Detail::kSessionLost ? absl::StatusCode::kDataLoss
                     : detail == Detail::kJobFailed ? absl::StatusCode::kAborted
                                                    : absl::StatusCode::kNotFound;
-  return MakeError(code, detail, "{}; open a new session with Rejoin", MessageOf(status));
+  return MakeStatus(code, detail, MessageOf(status));
 }
 
 bool IsOver(const absl::Status& status) {
@@ -384,13 +384,18 @@ void SessionLoop::Heartbeat() {
   }
   const auto answer = coordinator_.Heartbeat(session, token, report, interval);
   if (leaving_) return;
-  if (!answer.ok() && IsOver(answer.status())) return EndSession(AsEnd(answer.status()));
-  Run([](ClientCore& core, MonotonicTime) { core.EndAsTold(); }, nullptr);
-  if (!answer.ok()) return;
-  if (!answer->job_error.ok()) {
-    return EndSession(
-        MakeStatus(absl::StatusCode::kAborted, Detail::kJobFailed, MessageOf(answer->job_error)));
+  absl::Status end;
+  if (!answer.ok() && IsOver(answer.status())) end = AsEnd(answer.status());
+  if (answer.ok() && !answer->job_error.ok()) {
+    end = MakeStatus(absl::StatusCode::kAborted, Detail::kJobFailed, MessageOf(answer->job_error));
   }
+  const auto tell = [&](ClientCore& core, MonotonicTime) {
+    if (core.session().session != session) return;  // Rejoin was faster
+    if (!end.ok()) core.EndSession(end);
+    core.EndAsTold();
+  };
+  Run(tell, nullptr);
+  if (!answer.ok() || !end.ok()) return;
   MutexLock lock(mutex_);
   if (answer->lease.count() > 0) lease_ = answer->lease;
   if (answer->epoch > core_->map().epoch()) map_wanted_ = true;
