@@ -22,8 +22,7 @@ class GrpcListener {
   // common/net. REQUIRES: the services outlive the listener.
   // Errors: UNAVAILABLE (cannot bind), FAILED_PRECONDITION (plaintext beyond loopback).
   static absl::StatusOr<std::unique_ptr<GrpcListener>> Start(
-      const std::string& listen, bool allow_plaintext,
-      const std::vector<grpc::Service*>& services);
+      const std::string& listen, bool allow_plaintext, const std::vector<grpc::Service*>& services);
   // Shuts down at once.
   ~GrpcListener();
   GrpcListener(const GrpcListener&) = delete;

@@ -103,7 +103,7 @@ class SimpleClient {
   void Call(Fn fn) {
     grpc::ClientContext context;
     context.set_wait_for_ready(true);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    context.set_deadline(gpr_time_from_seconds(10, GPR_TIMESPAN));
     status_ = FromGrpc(fn(&context));
   }
   uint32_t SlotOfKey(Key key) const {

@@ -193,7 +193,7 @@ TEST(DataServiceTest, ParkedPullsEndWithTheirStream) {
   }
   while (to.server.host.parked_reads() > 0) std::this_thread::yield();
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
+  context.set_deadline(gpr_time_from_millis(100, GPR_TIMESPAN));
   v1::PullReply reply;
   EXPECT_FALSE(to.stub->Pull(&context, TestServer::Pull(alice, 5, 0), &reply).ok());
   while (to.server.host.parked_reads() > 0) std::this_thread::yield();
