@@ -5,8 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "common/net/channel_factory.h"
 #include "common/thread/mutex.h"
@@ -36,7 +36,7 @@ class CommandSender {
   using Stub = v1::ServerControl::Stub;
 
   absl::StatusOr<std::shared_ptr<Stub>> StubFor(const std::string& endpoint) REQUIRES(mutex_);
-  void OnDone(std::shared_ptr<Call> call, const grpc::Status& status);
+  void OnDone(Call& call, const grpc::Status& status);
 
   const ConnectionOptions connections_;
   const Done done_;
@@ -44,7 +44,8 @@ class CommandSender {
   CondVar idle_;
   bool stopped_ GUARDED_BY(mutex_) = false;
   std::map<std::string, std::shared_ptr<Stub>> stubs_ GUARDED_BY(mutex_);  // by endpoint
-  std::set<std::shared_ptr<Call>> calls_ GUARDED_BY(mutex_);
+  std::map<Call*, std::shared_ptr<Call>> calls_ GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Call>> finished_ GUARDED_BY(mutex_);  // ended, not destroyed yet
 };
 
 }  // namespace syncline::coordinator

@@ -27,7 +27,7 @@ class GrpcTransport::Stream final
       public std::enable_shared_from_this<Stream> {
  public:
   Stream(ServerId server, uint64_t connection, std::string endpoint, TransportListener& listener,
-         std::function<void()> on_gone)
+         std::function<void(std::shared_ptr<Stream>)> on_gone)
       : server_(server),
         connection_(connection),
         endpoint_(std::move(endpoint)),
@@ -71,12 +71,12 @@ class GrpcTransport::Stream final
   }
 
   void OnDone(const grpc::Status& status) override {
-    const std::shared_ptr<Stream> keep = std::move(self_);
     absl::Status why = refusal_;
     if (why.ok()) why = FromGrpc(status, endpoint_);
     if (why.ok()) why = absl::UnavailableError("the server ended the stream");
     listener_.OnDisconnected(server_, connection_, why);
-    on_gone_();
+    const auto on_gone = on_gone_;  // the stream may be destroyed before the call returns
+    on_gone(std::move(self_));
   }
 
  private:
@@ -116,7 +116,7 @@ class GrpcTransport::Stream final
   const uint64_t connection_;
   const std::string endpoint_;
   TransportListener& listener_;
-  const std::function<void()> on_gone_;
+  const std::function<void(std::shared_ptr<Stream>)> on_gone_;
   std::unique_ptr<grpc::GenericStub> stub_;
   grpc::ClientContext context_;
   std::shared_ptr<Stream> self_;
@@ -141,8 +141,12 @@ std::shared_ptr<GrpcTransport::Stream> GrpcTransport::Take(ServerId server) {
   return stream;
 }
 
-void GrpcTransport::OnStreamGone() {
+// The stream is kept until one of our own threads comes by: it holds a channel, and a thread of
+// gRPC's callbacks that drops the process's last channel joins itself (gRPC 1.51 then frees its
+// queue twice).
+void GrpcTransport::OnStreamGone(std::shared_ptr<Stream> stream) {
   MutexLock lock(mutex_);
+  gone_.push_back(std::move(stream));
   --alive_;
   changed_.NotifyAll();
 }
@@ -158,13 +162,17 @@ void GrpcTransport::Connect(ServerId server, const std::string& endpoint, uint64
   if (!channel.ok()) {
     channel = grpc::CreateChannel("invalid:" + endpoint, grpc::InsecureChannelCredentials());
   }
-  auto stream = std::make_shared<Stream>(server, connection, endpoint, *listener_,
-                                         [this] { OnStreamGone(); });
+  // Destroyed at the end, when the new channel is in use.
+  std::vector<std::shared_ptr<Stream>> gone;
+  auto stream = std::make_shared<Stream>(
+      server, connection, endpoint, *listener_,
+      [this](std::shared_ptr<Stream> ended) { OnStreamGone(std::move(ended)); });
   {
     MutexLock lock(mutex_);
     if (shut_down_) return;
     ++alive_;
     streams_[server] = stream;
+    gone.swap(gone_);
   }
   stream->Start(*std::move(channel), EncodeHello(hello, options_.client));
 }
@@ -193,8 +201,10 @@ void GrpcTransport::Shutdown() {
   }
   for (auto& [server, stream] : streams) stream->Close();
   streams.clear();
+  std::vector<std::shared_ptr<Stream>> gone;
   MutexLock lock(mutex_);
   while (alive_ > 0) changed_.Wait(mutex_);
+  gone.swap(gone_);
 }
 
 }  // namespace syncline

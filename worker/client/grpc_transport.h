@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/thread/mutex.h"
 #include "worker/client/transport.h"
@@ -31,13 +32,14 @@ class GrpcTransport final : public Transport {
  private:
   class Stream;
   std::shared_ptr<Stream> Take(ServerId server);
-  void OnStreamGone();
+  void OnStreamGone(std::shared_ptr<Stream> stream);
 
   const Options options_;
   TransportListener* listener_ = nullptr;
   Mutex mutex_;
   CondVar changed_;
   std::map<ServerId, std::shared_ptr<Stream>> streams_ GUARDED_BY(mutex_);
+  std::vector<std::shared_ptr<Stream>> gone_ GUARDED_BY(mutex_);  // ended, not destroyed yet
   size_t alive_ GUARDED_BY(mutex_) = 0;  // streams that still may tell events
   bool shut_down_ GUARDED_BY(mutex_) = false;
 };
