@@ -104,7 +104,7 @@ class Cluster:
         if index == 0:
             arguments += [
                 f"--servers={self.servers}",
-                f"--data-dir={self.folder / 'coordinator'}",
+                f"--data-dir={self.folder / 'coordinator-data'}",
             ]
         else:
             arguments.append(f"--coordinator={self.coordinator}")
