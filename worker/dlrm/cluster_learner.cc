@@ -9,13 +9,16 @@
 namespace syncline {
 namespace {
 
-TableSpec BarrierSpec() {
+// Under bsp a read waits for all ticks by itself. Elsewhere the barrier must not be a round table,
+// which would hold back ticks of ranks that run ahead (PROTOCOL.md R3).
+TableSpec BarrierSpec(const ConsistencyPolicy& policy) {
   TableSpec spec;
   spec.name = "barrier";
   spec.kind = TableKind::kDense;
   spec.dim = 1;
   spec.elements = 1;
   spec.consistency = {.mode = ConsistencyMode::kSsp, .staleness = Staleness(0)};
+  if (policy.mode == ConsistencyMode::kBsp) spec.consistency = policy;
   return spec;
 }
 
@@ -35,7 +38,8 @@ absl::StatusOr<std::unique_ptr<ClusterLearner>> ClusterLearner::Create(
                    ParameterTables::Create(*learner->client_, learner->options_.model,
                                            learner->options_.tables));
   learner->tables_ = std::make_unique<ParameterTables>(std::move(tables));
-  ASSIGN_OR_RETURN(learner->barrier_, learner->client_->CreateTable(BarrierSpec()));
+  ASSIGN_OR_RETURN(learner->barrier_, learner->client_->CreateTable(
+                                          BarrierSpec(learner->options_.tables.consistency)));
   return learner;
 }
 

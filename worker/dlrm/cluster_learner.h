@@ -31,7 +31,7 @@ struct ClusterLearnerOptions {
 class ClusterLearner final : public Learner {
  public:
   // The client's session must be clocked. Creates the tables when they are absent, and the dense
-  // table `barrier` (ssp(0)) that Barrier reads.
+  // table `barrier` (staleness 0) that Barrier reads.
   // Errors: of PsClient::CreateTable; INVALID_ARGUMENT for a model config that cannot be.
   static absl::StatusOr<std::unique_ptr<ClusterLearner>> Create(std::unique_ptr<PsClient> client,
                                                                 ClusterLearnerOptions options,
