@@ -48,7 +48,7 @@ FrameFate FrameJudge::Judge(StreamIdentity& stream, Way way, const grpc::ByteBuf
   SplitMix64 random(Mix64(seed_ + stream.number) + 2 * place + static_cast<uint64_t>(w));
   FrameFate fate = Draw(random, way == Way::kUp ? plan_.up : plan_.down, way);
   if (plan_.lose_first_push_reply > 0 && !fate.drop) {
-    if (peek.ok() && peek->Is(FrameBody::kPush)) SeePush(stream, bytes);
+    if (peek.ok() && peek->Is(FrameBody::kPush)) SeePush(stream, bytes, fate.duplicate);
     if (body == kPushReply && LoseReply(stream, bytes)) {
       fate.drop = true;
       ++counts_.dropped[w];
@@ -81,14 +81,14 @@ FrameFate FrameJudge::Draw(SplitMix64& random, const FrameFaults& faults, Way wa
   return fate;
 }
 
-void FrameJudge::SeePush(const StreamIdentity& stream, const ReceivedBytes& bytes) {
+void FrameJudge::SeePush(const StreamIdentity& stream, const ReceivedBytes& bytes, bool twice) {
   const auto push = DecodePushFrame(bytes.pieces());
   if (!push.ok()) return;
   bool repeated = false;
   for (const PushPart& part : push->parts) {
     repeated |= !sent_.insert({stream.session, part.slot.value(), part.sequence.value()}).second;
   }
-  if (repeated) ++counts_.repeated_pushes;
+  counts_.repeated_pushes += (repeated ? 1 : 0) + (twice ? 1 : 0);
 }
 
 bool FrameJudge::LoseReply(const StreamIdentity& stream, const ReceivedBytes& bytes) {

@@ -88,7 +88,9 @@ class FrameJudge {
   };
 
   FrameFate Draw(SplitMix64& random, const FrameFaults& faults, Way way) REQUIRES(mutex_);
-  void SeePush(const StreamIdentity& stream, const ReceivedBytes& bytes) REQUIRES(mutex_);
+  // `twice`: the relay itself is about to pass it on twice.
+  void SeePush(const StreamIdentity& stream, const ReceivedBytes& bytes, bool twice)
+      REQUIRES(mutex_);
   bool LoseReply(const StreamIdentity& stream, const ReceivedBytes& bytes) REQUIRES(mutex_);
 
   const uint64_t seed_;

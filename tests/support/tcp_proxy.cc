@@ -235,12 +235,16 @@ void TcpProxy::End(Connection& connection, Cut cut) {
 }
 
 void TcpProxy::Reap() {
-  std::erase_if(connections_, [this](const auto& connection) {
+  uint64_t up = 0;
+  uint64_t down = 0;
+  std::erase_if(connections_, [&](const auto& connection) {
     if (connection->link.alive()) return false;
-    counts_.bytes_up += connection->link.bytes(Way::kUp);
-    counts_.bytes_down += connection->link.bytes(Way::kDown);
+    up += connection->link.bytes(Way::kUp);
+    down += connection->link.bytes(Way::kDown);
     return true;
   });
+  counts_.bytes_up += up;
+  counts_.bytes_down += down;
 }
 
 }  // namespace syncline
