@@ -41,7 +41,8 @@ void SlotHost::ForEachSlot(const std::function<void(HostedSlot&)>& visit) {
       for (HostedSlot* slot : table->owned) {
         if (slot->executor_index == i) visit(*slot);
       }
-      countdown.Done();
+      // So that the executor is free for the caller's next operation.
+      Executor::AfterRelease([&countdown] { countdown.Done(); });
     });
   }
   countdown.Wait();
@@ -176,7 +177,7 @@ bool SlotHost::VisitSlot(SlotId id, const std::function<void(SlotCore&)>& visit)
   Countdown countdown(1);
   slot->executor.Post([&] {
     visit(slot->core);
-    countdown.Done();
+    Executor::AfterRelease([&countdown] { countdown.Done(); });
   });
   countdown.Wait();
   return true;

@@ -81,10 +81,10 @@ class TestServer {
  public:
   TestServer()
       : timers(time),
-        host({.executors = 2}, timers),
         state("test", "1", kBoot, true, time),
         metrics("ps_server"),
         probe(metrics, time),
+        host({.executors = 2}, timers),
         operations(host, state, probe),
         commands(host, state),
         admin(host, state) {}
@@ -199,10 +199,10 @@ class TestServer {
 
   SystemTimeSource time;
   TimerQueue timers;
-  SlotHost host;
   ServerState state;
   Metrics metrics;
   ServiceProbe probe;
+  SlotHost host;
   OperationService operations;
   CommandLog commands;
   AdminQueries admin;
