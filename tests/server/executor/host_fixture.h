@@ -191,8 +191,7 @@ struct PullTicket {
     auto ticket = std::make_shared<PullTicket>();
     ticket->handle = test.host.Pull(
         who.caller, std::move(frame),
-        [ticket](PullAnswer got) { ticket->answer.Push(std::move(got)); },
-        std::move(observer));
+        [ticket](PullAnswer got) { ticket->answer.Push(std::move(got)); }, std::move(observer));
     return ticket;
   }
   PullAnswer Wait() { return *answer.Pop(); }
