@@ -58,6 +58,8 @@ inline constexpr size_t kMaxExecutorQueue = 65'536;
 inline constexpr uint32_t kMaxExecutorsPerServer = 256;
 // Memory that gRPC may hold for buffers of all connections.
 inline constexpr size_t kServerResourceQuotaBytes = size_t{64} << 20;
+// What gRPC reads from a connection at once.
+inline constexpr size_t kServerReadChunkBytes = size_t{32} << 10;
 
 // --- Client -----------------------------------------------------------------------------------
 inline constexpr size_t kClientBytesInFlight = size_t{16} << 20;

@@ -42,8 +42,8 @@ std::string SendStream(RawServer& server, size_t megabytes, grpc_compression_alg
   return stream.Answer();
 }
 
-// gRPC makes room while it reads on, so that a busy machine now and then shows a higher peak than
-// the quota explains: judged by the median of five fresh servers, all of them printed.
+// gRPC makes room while it reads on, so that peaks differ from run to run: five fresh servers, and
+// every one is judged.
 TEST(BadInputMemory, HalfAGigabyteIsRefusedByItsDeclaredSize) {
   std::vector<uint64_t> growths;
   for (int i = 0; i < 5; ++i) {
@@ -53,9 +53,7 @@ TEST(BadInputMemory, HalfAGigabyteIsRefusedByItsDeclaredSize) {
                 "RESOURCE_EXHAUSTED");
     }));
   }
-  std::sort(growths.begin(), growths.end());
-  EXPECT_LT(growths[2], kGrowthAtMost);
-  EXPECT_LT(growths[4], kHugeMegabytes << 20);
+  for (const uint64_t growth : growths) EXPECT_LT(growth, kGrowthAtMost);
 }
 
 TEST(BadInputMemory, EveryCallRefusesHalfAGigabyte) {
