@@ -19,6 +19,9 @@ inline constexpr size_t kMaxKeysPerFrame = size_t{1} << 18;
 inline constexpr size_t kMaxBagsPerFrame = size_t{1} << 17;
 inline constexpr size_t kMaxSlotPartsPerFrame = 65'536;
 inline constexpr size_t kMaxErrorMessageBytes = 2'048;
+// Frames that are not bulk name at most kMaxSlotPartsPerFrame slots with three numbers each; their
+// generated messages take many times their bytes, so they get a tighter bound.
+inline constexpr size_t kMaxControlFrameBytes = size_t{1} << 20;
 
 // --- Tables -----------------------------------------------------------------------------------
 inline constexpr uint32_t kMaxDim = 65'536;
@@ -54,6 +57,11 @@ inline constexpr int64_t kMaxStaleness = 1'000'000;
 // --- Server -----------------------------------------------------------------------------------
 inline constexpr size_t kMaxStreamsPerServer = 4'096;
 inline constexpr size_t kMaxFramesInFlightPerStream = 64;
+// Bytes of a stream's frames that are being worked on and of its replies that are not yet written:
+// above it nothing more is read. Parked pulls have a bound of their own, since their release may
+// depend on frames that come later.
+inline constexpr size_t kMaxBytesInFlightPerStream = size_t{32} << 20;
+inline constexpr size_t kMaxParkedBytesPerStream = size_t{64} << 20;
 inline constexpr size_t kMaxExecutorQueue = 65'536;
 inline constexpr uint32_t kMaxExecutorsPerServer = 256;
 // Memory that gRPC may hold for buffers of all connections.
@@ -83,6 +91,12 @@ inline constexpr std::chrono::milliseconds kMinLease{500};
 inline constexpr size_t kMaxDataLineBytes = size_t{1} << 16;
 // Rows are named by 32-bit indices.
 inline constexpr size_t kMaxDatasetRows = UINT32_MAX;
+// Clocks that a leased piece of data takes: its report, and what a killed worker repeats (D2).
+inline constexpr uint32_t kClocksPerPiece = 8;
+// Between two questions of a worker for whom no piece is free.
+inline constexpr std::chrono::milliseconds kPieceAskInterval{20};
+// Rank 0 opens the next pass when it has evaluated the last; if it is gone, others do after this.
+inline constexpr std::chrono::milliseconds kPassOpenTimeout{60'000};
 // Malformed lines that a load skips by default, and how many of them it names.
 inline constexpr uint64_t kDefaultMalformedLines = 100;
 inline constexpr size_t kReportedMalformedLines = 5;
@@ -121,15 +135,22 @@ inline constexpr size_t kMaxClientTextBytes = 1'024;
 inline constexpr size_t kMaxEndedSessions = 1'024;
 inline constexpr uint64_t kMaxPiecesPerPass = uint64_t{1} << 20;
 inline constexpr size_t kMaxPassesPerJob = 4'096;
+// Pieces of all passes that are not closed: the coordinator keeps a bit for each.
+inline constexpr uint64_t kMaxOpenPieces = uint64_t{1} << 26;
 
 static_assert(kTargetFrameBytes * 2 <= kMaxFrameBytes);
 // A frame full of one-byte-per-element rows must still pass the key cap.
 static_assert(kMaxKeysPerFrame * 16 <= kMaxFrameBytes);
 // One row of the largest dim, fp32, fits a frame.
 static_assert(size_t{kMaxDim} * 4 + 4'096 <= kTargetFrameBytes);
+static_assert(kMaxControlFrameBytes <= kMaxFrameBytes);
+static_assert(kClientBytesInFlight <= kMaxBytesInFlightPerStream);
+// A client that fills its frames as told may park as many pulls as a session may.
+static_assert(kMaxParkedReadsPerSession * kTargetFrameBytes <= kMaxParkedBytesPerStream);
 static_assert(kMinPingInterval * 2 <= kKeepaliveTime);
 static_assert((kDefaultSlotCount & (kDefaultSlotCount - 1)) == 0);
 static_assert((kMaxSlotCount & (kMaxSlotCount - 1)) == 0);
+static_assert(kMaxPiecesPerPass <= kMaxOpenPieces);
 static_assert(kServersAnswerTimeout < kDefaultCallDeadline);
 static_assert(kCoordinatorTick * 4 < kCoordinatorAway && kCoordinatorAway > kMinLease);
 

@@ -40,6 +40,31 @@ void ExchangeReactor::Reject(const absl::Status& why) {
   MaybeFinishLocked();
 }
 
+struct ExchangeReactor::HeldFrame {
+  HeldFrame(std::weak_ptr<ExchangeReactor> its_stream, MessageBytes its_frame)
+      : stream(std::move(its_stream)), frame(std::move(its_frame)) {}
+  ~HeldFrame() {
+    if (const auto reactor = stream.lock()) reactor->OnFrameFreed(frame.size);
+  }
+  HeldFrame(const HeldFrame&) = delete;
+  HeldFrame& operator=(const HeldFrame&) = delete;
+
+  const std::weak_ptr<ExchangeReactor> stream;
+  const MessageBytes frame;
+};
+
+MessageBytes ExchangeReactor::Hold(MessageBytes frame) {
+  MessageBytes held = frame;
+  held.owner = std::make_shared<const HeldFrame>(weak_from_this(), std::move(frame));
+  return held;
+}
+
+void ExchangeReactor::OnFrameFreed(size_t bytes) {
+  MutexLock lock(mutex_);
+  bytes_in_flight_ -= bytes;
+  MaybeReadLocked();
+}
+
 void ExchangeReactor::OnReadDone(bool ok) {
   {
     MutexLock lock(mutex_);
@@ -48,9 +73,10 @@ void ExchangeReactor::OnReadDone(bool ok) {
       reads_done_ = true;
       return MaybeFinishLocked();
     }
-    inbox_.push_back(FromByteBuffer(read_buffer_));
+    inbox_.push_back(Hold(FromByteBuffer(read_buffer_)));
     read_buffer_.Clear();
     ++in_flight_;
+    bytes_in_flight_ += inbox_.back().size;
     MaybeReadLocked();
     if (handling_) return;
     handling_ = true;
@@ -79,12 +105,13 @@ void ExchangeReactor::HandleInbox() {
 
 void ExchangeReactor::End(const absl::Status& why) {
   std::shared_ptr<FrameStream> stream;
+  std::deque<MessageBytes> unread;  // destroyed without the mutex, which a freed frame takes
   {
     MutexLock lock(mutex_);
     if (ending_) return;
     ending_ = true;
     end_status_ = ToGrpc(why);
-    inbox_.clear();
+    unread.swap(inbox_);
     outbox_.clear();
     stream = stream_;
     MaybeFinishLocked();
@@ -97,6 +124,7 @@ void ExchangeReactor::OnWriteDone(bool ok) {
   writing_ = false;
   write_buffer_.Clear();
   --in_flight_;
+  bytes_in_flight_ -= writing_bytes_;
   if (!ok) outbox_.clear();  // the stream is broken; OnCancel follows
   MaybeWriteLocked();
   MaybeReadLocked();
@@ -125,25 +153,29 @@ void ExchangeReactor::Send(OutgoingBytes reply) {
   grpc::ByteBuffer bytes = ToByteBuffer(std::move(reply));
   MutexLock lock(mutex_);
   if (ending_ || finished_) return;
+  bytes_in_flight_ += bytes.Length();
   outbox_.push_back(std::move(bytes));
   MaybeWriteLocked();
 }
 
-void ExchangeReactor::OnParked(bool parked) {
+void ExchangeReactor::OnParked(bool parked, size_t bytes) {
   MutexLock lock(mutex_);
   if (!parked) {
     --parked_;
     ++in_flight_;
+    bytes_in_flight_ += bytes;
     return;
   }
   ++parked_;
   --in_flight_;
+  bytes_in_flight_ -= bytes;
   MaybeReadLocked();
 }
 
 void ExchangeReactor::MaybeReadLocked() {
   if (reading_ || reads_done_ || ending_ || finished_) return;
   if (in_flight_ >= kMaxFramesInFlightPerStream) return;
+  if (bytes_in_flight_ >= kMaxBytesInFlightPerStream) return;
   reading_ = true;
   StartRead(&read_buffer_);
 }
@@ -153,6 +185,7 @@ void ExchangeReactor::MaybeWriteLocked() {
   writing_ = true;
   write_buffer_ = std::move(outbox_.front());
   outbox_.pop_front();
+  writing_bytes_ = write_buffer_.Length();
   StartWrite(&write_buffer_);
 }
 

@@ -40,9 +40,14 @@ class ExchangeReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, g
   void OnDone() override;
 
   void Send(OutgoingBytes reply) override;
-  void OnParked(bool parked) override;
+  void OnParked(bool parked, size_t bytes) override;
 
  private:
+  // Keeps a frame's bytes and gives its room back when they go.
+  struct HeldFrame;
+
+  MessageBytes Hold(MessageBytes frame);
+  void OnFrameFreed(size_t bytes);
   void HandleInbox();
   void End(const absl::Status& why);
   void MaybeReadLocked() REQUIRES(mutex_);
@@ -65,6 +70,9 @@ class ExchangeReactor final : public grpc::ServerBidiReactor<grpc::ByteBuffer, g
   // Frames received whose replies are not written, without the parked ones.
   size_t in_flight_ GUARDED_BY(mutex_) = 0;
   size_t parked_ GUARDED_BY(mutex_) = 0;
+  // Of frames received and not yet let go (without parked pulls), and of replies not yet written.
+  size_t bytes_in_flight_ GUARDED_BY(mutex_) = 0;
+  size_t writing_bytes_ GUARDED_BY(mutex_) = 0;
   bool handling_ GUARDED_BY(mutex_) = false;
   bool reading_ GUARDED_BY(mutex_) = false;
   bool writing_ GUARDED_BY(mutex_) = false;

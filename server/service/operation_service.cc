@@ -14,17 +14,22 @@ Caller CallerOf(const OperationHeader& header, const Principal& principal) {
   return Caller{.session = header.session, .token = header.token, .principal = principal};
 }
 
+// A part takes memory even when it is empty, and no request needs more of them than slots.
+absl::Status CheckPartCount(size_t parts, size_t slots) {
+  if (parts <= slots) return absl::OkStatus();
+  return InvalidArgument("{} slot parts in one request of a cluster with {} slots; split it", parts,
+                         slots);
+}
+
 // The slots, incarnations and sequences of a tick or leave, as parts.
 template <typename Request>
-absl::StatusOr<std::vector<SlotPart>> PartsOf(const Request& request) {
+absl::StatusOr<std::vector<SlotPart>> PartsOf(const Request& request, size_t slots) {
   const int n = request.slots_size();
   if (request.incarnations_size() != n || request.sequences_size() != n) {
     return InvalidArgument("{} slots, {} incarnations and {} sequences: one of each per slot", n,
                            request.incarnations_size(), request.sequences_size());
   }
-  if (static_cast<size_t>(n) > kMaxSlotPartsPerFrame) {
-    return InvalidArgument("{} slots in one request; at most {}", n, kMaxSlotPartsPerFrame);
-  }
+  RETURN_IF_ERROR(CheckPartCount(static_cast<size_t>(n), slots));
   std::vector<SlotPart> parts;
   parts.reserve(static_cast<size_t>(n));
   for (int i = 0; i < n; ++i) {
@@ -117,6 +122,8 @@ void OperationService::Push(const Principal& principal, const MessageBytes& mess
   if (!serving.ok()) return done(std::move(serving));
   auto decoded = Decode<PushFrame>(message, &DecodePushMessage);
   if (!decoded.ok()) return done(decoded.status());
+  absl::Status few = CheckPartCount((*decoded)->parts.size(), host_.slot_count());
+  if (!few.ok()) return done(std::move(few));
   auto sorted = SortAndSum(*std::move(decoded), host_);
   if (!sorted.ok()) return done(sorted.status());
   std::shared_ptr<const PushFrame> push = *std::move(sorted);
@@ -139,6 +146,8 @@ std::shared_ptr<PullHandle> OperationService::Pull(const Principal& principal,
   if (absl::Status serving = CheckServing(); !serving.ok()) return refuse(serving);
   auto decoded = Decode<PullFrame>(message, &DecodePullMessage);
   if (!decoded.ok()) return refuse(decoded.status());
+  absl::Status few = CheckPartCount((*decoded)->parts.size(), host_.slot_count());
+  if (!few.ok()) return refuse(few);
   auto sorted = SortBags(*std::move(decoded));
   if (!sorted.ok()) return refuse(sorted.status());
   std::shared_ptr<const PullFrame> pull = *std::move(sorted);
@@ -154,7 +163,7 @@ std::shared_ptr<PullHandle> OperationService::Pull(const Principal& principal,
 void OperationService::Tick(const Principal& principal, const v1::TickRequest& request,
                             std::function<void(v1::TickReply)> done) {
   absl::Status status = CheckServing();
-  absl::StatusOr<std::vector<SlotPart>> parts = PartsOf(request);
+  absl::StatusOr<std::vector<SlotPart>> parts = PartsOf(request, host_.slot_count());
   status.Update(parts.status());
   if (status.ok()) status = AddTold(request, *parts);
   if (!status.ok()) {
@@ -180,7 +189,7 @@ void OperationService::Tick(const Principal& principal, const v1::TickRequest& r
 void OperationService::Leave(const Principal& principal, const v1::LeaveRequest& request,
                              std::function<void(v1::LeaveReply)> done) {
   absl::Status status = CheckServing();
-  absl::StatusOr<std::vector<SlotPart>> parts = PartsOf(request);
+  absl::StatusOr<std::vector<SlotPart>> parts = PartsOf(request, host_.slot_count());
   status.Update(parts.status());
   if (!status.ok()) {
     v1::LeaveReply reply;
@@ -198,10 +207,7 @@ void OperationService::Leave(const Principal& principal, const v1::LeaveRequest&
 void OperationService::Resume(const Principal& principal, const v1::ResumeRequest& request,
                               std::function<void(v1::ResumeReply)> done) {
   absl::Status status = CheckServing();
-  if (static_cast<size_t>(request.parts_size()) > kMaxSlotPartsPerFrame) {
-    status.Update(InvalidArgument("{} slots in one request; at most {}", request.parts_size(),
-                                  kMaxSlotPartsPerFrame));
-  }
+  status.Update(CheckPartCount(static_cast<size_t>(request.parts_size()), host_.slot_count()));
   if (!status.ok()) {
     v1::ResumeReply reply;
     *reply.mutable_error() = ToProto(status);
@@ -273,6 +279,7 @@ absl::Status FrameStream::OnPush(uint64_t request_id, MessageBytes frame) {
   absl::Status status = push.status();
   if (absl::IsDataLoss(status)) return status;
   if (status.ok()) status = service_.CheckServing();
+  if (status.ok()) status = CheckPartCount((*push)->parts.size(), service_.host_.slot_count());
   if (!status.ok()) {
     service_.probe_.RequestRefused(status);
     v1::Frame reply;
@@ -295,20 +302,26 @@ absl::Status FrameStream::OnPush(uint64_t request_id, MessageBytes frame) {
   return absl::OkStatus();
 }
 
+absl::Status FrameStream::CheckRoomToPark(size_t bytes) {
+  MutexLock lock(mutex_);
+  if (parked_ < kMaxParkedReadsPerSession && parked_bytes_ + bytes <= kMaxParkedBytesPerStream) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kResourceExhausted, Detail::kOverloaded,
+                   "{} pulls of this stream wait already, {} bytes of requests; retry later",
+                   parked_, parked_bytes_);
+}
+
 absl::Status FrameStream::OnPull(uint64_t request_id, MessageBytes frame) {
+  const size_t bytes = frame.size;
   auto pull = Decode<PullFrame>(std::move(frame), &DecodePullFrame);
   absl::Status status = pull.status();
   if (absl::IsDataLoss(status)) return status;
   if (status.ok()) status = service_.CheckServing();
+  if (status.ok()) status = CheckPartCount((*pull)->parts.size(), service_.host_.slot_count());
+  if (status.ok()) status = CheckRoomToPark(bytes);
   if (status.ok()) {
-    MutexLock lock(mutex_);
-    if (parked_ >= kMaxParkedReadsPerSession) {
-      status = MakeError(absl::StatusCode::kResourceExhausted, Detail::kOverloaded,
-                         "{} pulls of this stream wait already; retry later", parked_);
-    }
-  }
-  if (status.ok()) {
-    StartPull(request_id, *std::move(pull));
+    StartPull(request_id, *std::move(pull), bytes);
     return absl::OkStatus();
   }
   service_.probe_.RequestRefused(status);
@@ -316,7 +329,8 @@ absl::Status FrameStream::OnPull(uint64_t request_id, MessageBytes frame) {
   return absl::OkStatus();
 }
 
-void FrameStream::StartPull(uint64_t request_id, std::shared_ptr<const PullFrame> pull) {
+void FrameStream::StartPull(uint64_t request_id, std::shared_ptr<const PullFrame> pull,
+                            size_t bytes) {
   uint64_t number = 0;
   {
     MutexLock lock(mutex_);
@@ -334,12 +348,13 @@ void FrameStream::StartPull(uint64_t request_id, std::shared_ptr<const PullFrame
         }
         self->SendPullReply(request_id, std::move(answer));
       },
-      [self = shared_from_this()](bool parked) {
+      [self = shared_from_this(), bytes](bool parked) {
         {
           MutexLock lock(self->mutex_);
           parked ? ++self->parked_ : --self->parked_;
+          self->parked_bytes_ += parked ? bytes : -bytes;
         }
-        self->sink_->OnParked(parked);
+        self->sink_->OnParked(parked, bytes);
       });
   bool closed = false;
   {

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 
+#include "common/limits.h"
 #include "common/thread/mutex.h"
 #include "common/types.h"
 #include "common/wire/encoded_frame.h"
@@ -25,9 +26,6 @@ namespace syncline {
 
 // Versions of the data plane that this server speaks (proto/README.md).
 inline constexpr uint32_t kProtocolVersion = 1;
-// Frames that are not bulk name at most kMaxSlotPartsPerFrame slots with three numbers each; their
-// generated messages take many times their bytes, so they get a tighter bound.
-inline constexpr size_t kMaxControlFrameBytes = size_t{1} << 20;
 
 // A message as it came: `owner` keeps the bytes, `pieces` lists them in order.
 struct MessageBytes {
@@ -48,9 +46,10 @@ class FrameSink {
   virtual ~FrameSink() = default;
   // Exactly once for each frame that OnFrame accepted.
   virtual void Send(OutgoingBytes reply) = 0;
-  // A pull of this stream parks (true) or goes on (false): while parked it takes no room among the
-  // frames in flight, since its release may depend on frames that come later.
-  virtual void OnParked(bool parked) = 0;
+  // A pull of this stream, a frame of `bytes`, parks (true) or goes on (false): while parked it
+  // takes no room among the frames in flight, since its release may depend on frames that come
+  // later.
+  virtual void OnParked(bool parked, size_t bytes) = 0;
 };
 
 class FrameStream;
@@ -111,7 +110,8 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   absl::Status OnPull(uint64_t request_id, MessageBytes frame);
   absl::Status OnPush(uint64_t request_id, MessageBytes frame);
   absl::Status OnMessage(uint64_t request_id, uint32_t body, const MessageBytes& frame);
-  void StartPull(uint64_t request_id, std::shared_ptr<const PullFrame> pull);
+  void StartPull(uint64_t request_id, std::shared_ptr<const PullFrame> pull, size_t bytes);
+  absl::Status CheckRoomToPark(size_t bytes);
   void SendMessage(const v1::Frame& frame);
   void SendPullReply(uint64_t request_id, PullAnswer answer);
   void Refuse(uint64_t request_id, const absl::Status& why);
@@ -124,6 +124,7 @@ class FrameStream : public std::enable_shared_from_this<FrameStream> {
   Mutex mutex_;
   bool closed_ GUARDED_BY(mutex_) = false;
   size_t parked_ GUARDED_BY(mutex_) = 0;
+  size_t parked_bytes_ GUARDED_BY(mutex_) = 0;
   uint64_t next_pull_ GUARDED_BY(mutex_) = 1;
   std::map<uint64_t, std::shared_ptr<PullHandle>> pulls_ GUARDED_BY(mutex_);  // not yet answered
 };

@@ -225,12 +225,14 @@ void ClientCore::SendResume(Server& server) {
 }
 
 void ClientCore::SendOperations(Server& server) {
+  // A server refuses more parts than the cluster has slots.
+  const size_t most = std::min(kMaxSlotPartsPerFrame, slots_.size());
   while (!server.ready.empty() && server.frames.size() < kMaxOperationFrames &&
          (operation_bytes_in_flight_ == 0 ||
           operation_bytes_in_flight_ < options_.max_bytes_in_flight)) {
     std::vector<OperationPtr> operations;
     size_t bytes = 0;
-    while (!server.ready.empty() && operations.size() < kMaxSlotPartsPerFrame) {
+    while (!server.ready.empty() && operations.size() < most) {
       const OperationPtr& next = server.ready.front();
       if (next->state == Operation::State::kQueued) {
         if (operations.empty()) {

@@ -179,6 +179,22 @@ TEST(DataServiceTest, FramesBeyondTheCapWaitAndAreAllAnswered) {
   EXPECT_OK(stream.CloseAndFinish());
 }
 
+TEST(DataServiceTest, BytesBeyondTheCapWaitAndAreAllAnswered) {
+  ListeningServer to;
+  const v1::OperationHeader header = to.server.Join(0);
+  Stream stream(to);
+  v1::Frame push;
+  *push.mutable_push() = TestServer::Push(header, 7, 1, 1);
+  push.mutable_push()->mutable_parts(0)->set_values(std::string(kMaxFrameBytes * 3 / 4, 'x'));
+  const size_t frames = 2 * kMaxBytesInFlightPerStream / push.ByteSizeLong();
+  std::thread writer([&] {
+    for (size_t i = 0; i < frames; ++i) stream.Send(push);
+  });
+  for (size_t i = 0; i < frames; ++i) EXPECT_TRUE(stream.Next().has_push_reply());
+  writer.join();
+  EXPECT_OK(stream.CloseAndFinish());
+}
+
 TEST(DataServiceTest, ParkedPullsEndWithTheirStream) {
   ListeningServer to(/*ranks=*/2);
   const v1::OperationHeader alice = to.server.Join(0);  // rank 1 never joins: no read is served

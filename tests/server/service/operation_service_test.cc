@@ -123,6 +123,47 @@ TEST(OperationServiceTest, TicksWithUnevenArraysOrBadOutcomesAreRefused) {
   }
 }
 
+TEST(OperationServiceTest, MorePartsThanSlotsAreRefusedWhole) {
+  TestServer server;
+  server.SetUp();
+  const v1::OperationHeader header = server.Join(0);
+  TestStream stream(server);
+  v1::PushRequest push = TestServer::Push(header, 7, 1, 1);
+  v1::PullRequest pull = TestServer::Pull(header, 7, 0);
+  v1::TickRequest tick = TestServer::Tick(header, 1, 1);
+  for (uint32_t i = 0; i < kSlotCount; ++i) {
+    push.add_parts();
+    pull.add_parts();
+  }
+  tick.add_slots(0);
+  tick.add_incarnations(1);
+  tick.add_sequences(2);
+  const auto kInvalid = static_cast<uint32_t>(absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(stream.Ask(push).error().code(), kInvalid);
+  EXPECT_EQ(stream.Ask(pull).error().code(), kInvalid);
+  EXPECT_EQ(stream.Ask(tick).error().code(), kInvalid);
+  // Nothing used up a number.
+  EXPECT_EQ(stream.Ask(TestServer::Push(header, 7, 1, 1)).parts(0).outcome(), v1::OK);
+}
+
+TEST(OperationServiceTest, TheBytesOfParkedPullsAreBounded) {
+  TestServer server;
+  server.SetUp(/*ranks=*/2);
+  const v1::OperationHeader header = server.Join(0);  // rank 1 never joins: no read is served
+  TestStream stream(server);
+  v1::Frame frame;
+  *frame.mutable_pull() = TestServer::Pull(header, 7, 0);
+  frame.mutable_pull()->mutable_parts(0)->set_keys(
+      KeyBytes(std::vector<Key>(kMaxKeysPerFrame, Key{7})));
+  const std::string text = frame.SerializeAsString();
+  const size_t fit = kMaxParkedBytesPerStream / text.size();
+  ASSERT_LT(fit, kMaxParkedReadsPerSession);
+  for (size_t i = 0; i < fit; ++i) ASSERT_OK(stream.stream->OnFrame(Received(text)));
+  EXPECT_TRUE(stream.sink->empty());
+  EXPECT_EQ(stream.Ask(frame).pull_reply().error().detail(), v1::OVERLOADED);
+  EXPECT_EQ(stream.sink->parked(), static_cast<int>(fit));
+}
+
 TEST(OperationServiceTest, AControlFrameAboveItsBoundIsRefusedUnparsed) {
   TestServer server;
   server.SetUp();

@@ -66,7 +66,7 @@ class TestSink final : public FrameSink {
     EXPECT_TRUE(frame.ParseFromArray(flat.data(), static_cast<int>(flat.size())));
     replies_.Push(std::move(frame));
   }
-  void OnParked(bool parked) override { parked_ += parked ? 1 : -1; }
+  void OnParked(bool parked, size_t /*bytes*/) override { parked_ += parked ? 1 : -1; }
   v1::Frame Next() { return *replies_.Pop(); }
   bool empty() const { return replies_.size() == 0; }
   int parked() const { return parked_; }

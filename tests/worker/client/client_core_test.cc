@@ -353,6 +353,22 @@ TEST(ClientCoreTest, ADeadlineNamesTheServerAndThePushIsNeverAppliedLater) {
   EXPECT_EQ(bench.cluster.slot(bench.cluster.SlotOfKey(table, 1).value()).cancelled, 1U);
 }
 
+TEST(ClientCoreTest, ALargePushThatIsGivenUpSendsNoMorePlaceholdersAFrameThanSlots) {
+  CoreOptions options;
+  options.call_deadline = seconds(3);
+  options.reply_timeout = milliseconds(200);
+  Bench bench({}, options);
+  const TableInfo table = ModelTable(64, 64);
+  for (const ServerEntry& server : bench.cluster.map().servers()) bench.cluster.Break(server.id);
+  std::vector<Key> keys(80'000);  // 20 MiB of rows: three parts or more in each of eight slots
+  std::iota(keys.begin(), keys.end(), Key{1});
+  EXPECT_THAT(bench.Push(table, keys, std::vector<float>(keys.size() * 64, 1)),
+              StatusIs(absl::StatusCode::kDeadlineExceeded));
+  for (const ServerEntry& server : bench.cluster.map().servers()) bench.cluster.Repair(server.id);
+  ASSERT_OK(bench.Push(table, {1}, std::vector<float>(64, 2)));
+  EXPECT_EQ(bench.cluster.Weight(table, 1), 2);
+}
+
 // --- Sessions and slots that change.
 
 TEST(ClientCoreTest, ANewIncarnationThatKeptTheSessionIsResumedAndNothingIsLost) {

@@ -284,6 +284,7 @@ ModelCluster::Wire ModelCluster::ServePush(ServerId server, const Wire& wire) {
   const auto push = DecodePushFrame(pieces);
   SYNCLINE_CHECK(push.ok(),
                  "the client's push does not decode: " + std::string(MessageOf(push.status())));
+  SYNCLINE_CHECK(push->parts.size() <= slots_.size(), "a server refuses more parts than slots");
   OutcomesFrame reply;
   for (const PushPart& part : push->parts) {
     reply.parts.push_back(Decide(server, part.slot, part.incarnation, part.sequence,
