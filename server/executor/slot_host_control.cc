@@ -5,6 +5,7 @@
 #include "common/status/status.h"
 #include "server/executor/hosted_slot.h"
 #include "server/executor/slot_host.h"
+#include "server/table/table_shard.h"
 
 namespace syncline {
 namespace {
@@ -86,6 +87,8 @@ void SlotHost::FailJob(JobId job, const std::string& reason) {
 }
 
 absl::Status SlotHost::CreateTable(const TableInfo& table) {
+  // Also when no slot is here to refuse it: slots that come later take what is declared as it is.
+  RETURN_IF_ERROR(TableShard::Validate(table.spec));
   MutexLock commands(command_mutex_);
   {
     MutexLock lock(mutex_);
@@ -101,6 +104,9 @@ absl::Status SlotHost::CreateTable(const TableInfo& table) {
 }
 
 absl::Status SlotHost::SetOptimizer(TableId table, const OptimizerSpec& optimizer) {
+  TableSpec spec;
+  spec.optimizer = optimizer;
+  RETURN_IF_ERROR(TableShard::Validate(spec));
   MutexLock commands(command_mutex_);
   RETURN_IF_ERROR(
       CommandAll([&](SlotCore& core, Effects&) { return core.SetOptimizer(table, optimizer); }));

@@ -3,7 +3,9 @@
 #include <memory>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/status/status.h"
+#include "common/table_spec.h"
 #include "common/wire/outcome_proto.h"
 #include "common/wire/spec_proto.h"
 
@@ -91,10 +93,15 @@ absl::Status CommandLog::Apply(const v1::Command& command, v1::CommandReply& rep
     case v1::Command::kMap:
       return ApplyMap(command.map());
     case v1::Command::kDeclareJob:
+      if (command.declare_job().spec().ranks() > kMaxRanksPerJob) {
+        return InvalidArgument("a job of {} ranks; at most {}",
+                               command.declare_job().spec().ranks(), kMaxRanksPerJob);
+      }
       host_.DeclareJob(DeclarationOf(command.declare_job()));
       return absl::OkStatus();
     case v1::Command::kCreateTable: {
       ASSIGN_OR_RETURN(const TableInfo table, FromProto(command.create_table()));
+      RETURN_IF_ERROR(ValidateTableSpec(table.spec));
       return host_.CreateTable(table);
     }
     case v1::Command::kInstall:

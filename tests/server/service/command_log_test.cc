@@ -73,6 +73,33 @@ TEST(CommandLogTest, WhatTheSlotsRefuseIsInTheAnswer) {
   EXPECT_EQ(empty->error().detail(), v1::UNSUPPORTED);
 }
 
+// Slots that come with a later map take what was declared before; nothing of it may abort them.
+TEST(CommandLogTest, WhatNoSlotCouldTakeIsRefusedBeforeTheFirstMap) {
+  TestServer server;
+  std::vector<v1::Command> commands(4);
+  v1::TableInfo& flat = *commands[0].mutable_create_table();
+  flat.set_id(1);
+  flat.mutable_spec()->set_name("flat");  // dim 0
+  v1::TableInfo& strange = *commands[1].mutable_create_table();
+  strange.set_id(2);
+  strange.mutable_spec()->set_name("strange");
+  strange.mutable_spec()->set_dim(kDim);
+  strange.mutable_spec()->mutable_optimizer()->set_name("no such");
+  commands[2].mutable_set_optimizer()->set_id(3);
+  commands[2].mutable_set_optimizer()->mutable_spec()->mutable_optimizer()->set_name("no such");
+  commands[3].mutable_declare_job()->mutable_spec()->set_ranks(1u << 31);
+  for (const v1::Command& command : commands) {
+    const auto reply = server.commands.Execute(Numbered(command, 1, server.commands.last() + 1));
+    ASSERT_OK(reply);
+    EXPECT_NE(reply->error().code(), 0) << command.ShortDebugString();
+  }
+  const auto mapped =
+      server.commands.Execute(Numbered(TestServer::MapCommand(), 1, server.commands.last() + 1));
+  ASSERT_OK(mapped);
+  EXPECT_EQ(mapped->error().code(), 0) << mapped->error().message();
+  EXPECT_TRUE(server.host.Tables().empty());
+}
+
 TEST(CommandLogTest, AServerKnowsItselfInTheMapByItsBoot) {
   TestServer server;
   EXPECT_THAT(server.state.NotReadyReason(), ::testing::Not(""));
