@@ -244,8 +244,8 @@ void CoordinatorCore::OnFenced(Session& session, MonotonicTime now, Effects& eff
   const Rank rank = session.rank;
   const bool clocked = session.clocked;
   if (!session.installed_on.empty()) effects.persist[KeyOf(session)] = std::nullopt;
-  book_.End(session.id,
-            session.state == SessionState::kLost ? SessionState::kLost : SessionState::kFenced);
+  const bool fencing = session.state == SessionState::kFencing;
+  book_.End(session.id, fencing ? SessionState::kFenced : session.state);
   if (clocked) StartWhenFenced(job, rank, now, effects);
 }
 
@@ -260,8 +260,12 @@ absl::Status CoordinatorCore::CloseSession(const SessionKey& key, MonotonicTime 
     return absl::OkStatus();
   }
   pieces_.Return(session->id);
-  effects.persist[KeyOf(*session)] = std::nullopt;
-  book_.End(session->id, SessionState::kLeft);
+  session->state = SessionState::kLeft;
+  session->lease_end = MonotonicTime::Max();
+  effects.persist[KeyOf(*session)] = Encode(*session);
+  // A slot in which the client did not leave would count its clock for ever; where it did leave,
+  // the fence changes nothing.
+  AddOperation(MakeFence(*session, now, effects), now, effects);
   return absl::OkStatus();
 }
 
@@ -359,8 +363,13 @@ SessionInfo CoordinatorCore::Describe(const Session& session, MonotonicTime now)
 
 std::vector<SessionInfo> CoordinatorCore::ListSessions(bool include_ended, MonotonicTime now) {
   std::vector<SessionInfo> list;
-  for (const auto& [id, session] : book_.sessions()) list.push_back(Describe(session, now));
+  for (const auto& [id, session] : book_.sessions()) {
+    if (session.state != SessionState::kLeft) list.push_back(Describe(session, now));
+  }
   if (!include_ended) return list;
+  for (const auto& [id, session] : book_.sessions()) {
+    if (session.state == SessionState::kLeft) list.push_back(Describe(session, now));
+  }
   for (const SessionInfo& note : book_.ended()) {
     list.push_back(note);
     list.back().job_name = catalog_.At(note.job).info.spec.name;

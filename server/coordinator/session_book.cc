@@ -116,6 +116,9 @@ absl::Status SessionBook::CheckNotOver(SessionId id) const {
 }
 
 bool SessionBook::HasLeft(const SessionKey& key) const {
+  if (const auto it = sessions_.find(key.id); it != sessions_.end()) {
+    return it->second.state == SessionState::kLeft && it->second.principal == key.principal;
+  }
   const SessionInfo* const note = FindEnded(key.id);
   return note != nullptr && note->state == SessionState::kLeft && note->principal == key.principal;
 }

@@ -15,6 +15,8 @@ namespace {
 using ::std::chrono::milliseconds;
 using ::std::chrono::seconds;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -211,9 +213,26 @@ TEST_F(SessionsTest, ClosingForgetsTheSessionAndFreesTheRank) {
   EXPECT_OK(cluster_.Close(session));
   EXPECT_OK(cluster_.Close(session));
   EXPECT_THAT(cluster_.Beat(session), HasDetail(Detail::kSessionUnknown));
-  // The slots forgot it when they answered its leave; the fake ones are told here.
-  for (FakeServer& server : cluster_.servers()) server.sessions.clear();
   EXPECT_OK(cluster_.Join(Worker("job", 0)));
+}
+
+TEST_F(SessionsTest, ClosingWithoutALeaveEndsTheSessionOnEveryServer) {
+  ASSERT_OK_AND_ASSIGN(const JoinResult session, cluster_.Join(Worker("job", 0)));
+  ASSERT_OK(cluster_.Close(session));
+  cluster_.Settle();
+  for (FakeServer& server : cluster_.servers()) EXPECT_THAT(server.sessions, IsEmpty());
+  EXPECT_THAT(cluster_.core().ListSessions(true, cluster_.now()),
+              ElementsAre(Field(&SessionInfo::state, SessionState::kLeft)));
+}
+
+TEST_F(SessionsTest, AClosedSessionStaysClosedWhileAServerIsAway) {
+  ASSERT_OK_AND_ASSIGN(const JoinResult session, cluster_.Join(Worker("job", 0)));
+  cluster_.Silence(1);
+  ASSERT_OK(cluster_.Close(session));
+  cluster_.Settle();
+  EXPECT_OK(cluster_.Close(session));
+  EXPECT_THAT(cluster_.Beat(session), HasDetail(Detail::kSessionUnknown));
+  EXPECT_THAT(cluster_.core().ListSessions(false, cluster_.now()), IsEmpty());
 }
 
 TEST_F(SessionsTest, ASessionIsBoundToItsPrincipalAndToken) {
