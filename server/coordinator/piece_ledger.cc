@@ -26,6 +26,14 @@ absl::Status PieceLedger::Open(JobId job, uint64_t pass, uint64_t pieces) {
     return MakeError(absl::StatusCode::kResourceExhausted, Detail::kOverloaded,
                      "the job has {} passes, the limit; start another job", kMaxPassesPerJob);
   }
+  uint64_t open = 0;
+  for (const auto& [name, known] : passes_) open += known.done.size();
+  if (open + pieces > kMaxOpenPieces) {
+    return MakeError(absl::StatusCode::kResourceExhausted, Detail::kOverloaded,
+                     "{} pieces of other passes are open, at most {}; cut the data into fewer, or "
+                     "retry when a pass has closed",
+                     open, kMaxOpenPieces);
+  }
   Pass& opened = passes_[{job, pass}];
   opened.pieces = pieces;
   opened.done.resize(pieces);

@@ -25,12 +25,12 @@ struct PieceLease {
 // of a session that ended go back and are handed out first. Kept in memory only: after a restart of
 // the coordinator its clients open the pass again and what was done is done again, counted (D2).
 //
-// Pure and single-threaded. Memory: a bit per piece of an open pass.
+// Pure and single-threaded. Memory: a bit per piece of an open pass, at most kMaxOpenPieces.
 class PieceLedger {
  public:
   // Idempotent for the same number of pieces.
   // Errors: INVALID_ARGUMENT (0 pieces or more than kMaxPiecesPerPass), ALREADY_EXISTS (another
-  // number), RESOURCE_EXHAUSTED (kMaxPassesPerJob).
+  // number), RESOURCE_EXHAUSTED (kMaxPassesPerJob, kMaxOpenPieces).
   absl::Status Open(JobId job, uint64_t pass, uint64_t pieces);
 
   // A session holds one piece of a pass at a time: asking again before reporting gives the same

@@ -18,6 +18,16 @@ constexpr JobId kJob{1};
 
 SessionId Reader(uint64_t n) { return {n + 1, 0}; }
 
+TEST(PieceLedgerTest, TheOpenPiecesOfAllJobsAreBounded) {
+  PieceLedger ledger;
+  const uint64_t passes = kMaxOpenPieces / kMaxPiecesPerPass;
+  for (uint64_t pass = 0; pass < passes; ++pass) {
+    ASSERT_OK(ledger.Open(JobId(static_cast<uint32_t>(pass % 3 + 1)), pass, kMaxPiecesPerPass));
+  }
+  EXPECT_THAT(ledger.Open(kJob, passes, 1), StatusIs(absl::StatusCode::kResourceExhausted));
+  EXPECT_OK(ledger.Open(kJob, 0, kMaxPiecesPerPass));  // known already
+}
+
 TEST(PieceLedgerTest, EveryPieceIsReadOnceByWhoeverAsks) {
   const uint64_t seed = TestSeed(3);
   SCOPED_TRACE(SeedTrace(seed));
