@@ -48,11 +48,14 @@ absl::StatusOr<std::unique_ptr<Learner>> MakeSingle(const WorkerConfig& config,
   return std::make_unique<SingleLearner>(std::move(trainer));
 }
 
-absl::StatusOr<std::unique_ptr<Learner>> MakeCluster(const WorkerConfig& config,
-                                                     const TrainingData& data, double learning_rate,
-                                                     const TimeSource& time, uint32_t& rank) {
+absl::StatusOr<std::unique_ptr<ClusterLearner>> MakeCluster(const WorkerConfig& config,
+                                                            const TrainingData& data,
+                                                            double learning_rate,
+                                                            const TimeSource& time,
+                                                            uint32_t& rank) {
   ClientOptions options;
   options.coordinator = config.coordinator;
+  options.allow_plaintext = config.allow_plaintext;
   options.job = {.name = config.job,
                  .ranks = config.ranks,
                  .reproducible = config.reproducible,
@@ -88,10 +91,14 @@ absl::Status Train(const WorkerConfig& config, const SystemTimeSource& time) {
                               .seed = config.seed};
   options.global_batch = batch * (config.single && !config.whole_rounds ? 1 : config.ranks);
   std::unique_ptr<Learner> learner;
+  PieceSource* leases = nullptr;
   if (config.single) {
     ASSIGN_OR_RETURN(learner, MakeSingle(config, data, learning_rate));
   } else {
-    ASSIGN_OR_RETURN(learner, MakeCluster(config, data, learning_rate, time, options.rank));
+    ASSIGN_OR_RETURN(std::unique_ptr<ClusterLearner> cluster,
+                     MakeCluster(config, data, learning_rate, time, options.rank));
+    if (config.pieces == PieceMode::kLeased) leases = cluster.get();
+    learner = std::move(cluster);
   }
   std::unique_ptr<ProgressReporter> reporter;
   if (isatty(STDOUT_FILENO) != 0) {
@@ -99,7 +106,7 @@ absl::Status Train(const WorkerConfig& config, const SystemTimeSource& time) {
   } else {
     reporter = std::make_unique<JsonReporter>(stdout);
   }
-  return TrainingLoop(options, data, *learner, *reporter, time).Run(g_stop);
+  return TrainingLoop(options, data, *learner, *reporter, time, leases).Run(g_stop);
 }
 
 }  // namespace

@@ -10,12 +10,17 @@ const std::vector<std::pair<std::string, CodecId>> kCodecs = {{"fp32", CodecId::
 
 void AddPlaceFlags(WorkerConfig& c, Loader& loader) {
   loader.Add("--coordinator", c.coordinator, "address of the coordinator, host:port");
+  loader.Add("--allow-plaintext", c.allow_plaintext,
+             "connect beyond this machine without encryption");
   loader.Add("--job", c.job, "name of the job; created when it is absent");
   loader.Add("--rank", c.rank, "this worker's place, 0 .. ranks-1; -1: the lowest that is free");
   loader.Add("--ranks", c.ranks, "workers of the job; training starts when all are there");
   loader.Add("--take-over", c.take_over, "fence a live worker of the same rank first");
   loader.Add("--reproducible", c.reproducible,
              "bit-identical runs: needs bsp and a rank; a lost rank stops the job");
+  loader.AddChoice("--pieces", c.pieces,
+                   {{"static", PieceMode::kStatic}, {"leased", PieceMode::kLeased}},
+                   "who trains what: every rank its share, or whoever is free (async only)");
   loader.Add("--single", c.single, "train alone in this process, without servers");
   loader.Add("--whole-rounds", c.whole_rounds,
              "with --single: a batch is what --ranks workers have in one clock together");
@@ -69,6 +74,10 @@ void Validate(const WorkerConfig& c, Problems& problems) {
   }
   if (c.reproducible && (c.consistency != ConsistencyMode::kBsp || c.rank < 0)) {
     problems.Add("--reproducible needs --consistency=bsp and a fixed --rank");
+  }
+  if (c.pieces == PieceMode::kLeased &&
+      (c.single || c.reproducible || c.consistency != ConsistencyMode::kAsync)) {
+    problems.Add("--pieces=leased needs --consistency=async, without --single and --reproducible");
   }
   if (c.optimizer != "sgd" && c.optimizer != "adagrad") {
     problems.Add("--optimizer is '{}': sgd or adagrad", c.optimizer);

@@ -15,15 +15,20 @@
 
 namespace syncline {
 
+// Who trains which part of the data (PROTOCOL.md D1).
+enum class PieceMode { kStatic, kLeased };
+
 struct WorkerConfig {
   // Where and who.
   std::string coordinator = "127.0.0.1:7070";
+  bool allow_plaintext = false;
   std::string job = "dlrm";
   int32_t rank = -1;  // -1: the coordinator picks
   uint32_t ranks = 1;
   bool take_over = false;
   bool reproducible = false;
-  bool single = false;        // train alone, without servers
+  bool single = false;  // train alone, without servers
+  PieceMode pieces = PieceMode::kStatic;
   bool whole_rounds = false;  // single: a batch is `ranks` batches together
 
   // What.

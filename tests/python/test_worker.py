@@ -67,6 +67,40 @@ def test_sigterm_leaves_the_job_so_that_others_go_on(cluster):
     assert summary(out)["best_pass"] in (1, 2)
 
 
+def test_leased_pieces_follow_speed_and_cover_the_data_once(cluster):
+    common = ("--ranks=2", "--consistency=async", "--pieces=leased", "--max-rows=8000", "--passes=2")
+    ranks = [
+        subprocess.Popen(
+            worker(cluster, "leased", f"--rank={rank}", f"--slow-factor={slow}", *common),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank, slow in ((0, 1), (1, 8))
+    ]
+    summaries = []
+    for rank in ranks:
+        out, error = rank.communicate(timeout=120)
+        assert rank.returncode == 0, error
+        summaries.append(summary(out))
+    train = single_samples(passes=2)
+    assert summaries[0]["samples"] + summaries[1]["samples"] == train
+    assert summaries[0]["samples"] > summaries[1]["samples"]
+    assert [s["pieces_repeated"] for s in summaries] == [0, 0]
+    assert summaries[0]["best_pass"] in (1, 2)
+
+
+def single_samples(passes):
+    """What one process trains: every training row once a pass."""
+    done = subprocess.run(
+        [str(WORKER), "--single", DATA, "--max-rows=8000", f"--passes={passes}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return summary(done.stdout)["samples"]
+
+
 def test_bad_flags_name_every_problem_and_exit_2():
     done = subprocess.run(
         [str(WORKER), "--rank=7", "--ranks=2", "--slow-factor=0.5"], capture_output=True, text=True

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/limits.h"
 #include "common/status/status.h"
 
 namespace syncline {
@@ -88,6 +89,34 @@ absl::Status ClusterLearner::Barrier() {
 }
 
 absl::Status ClusterLearner::Finish() { return client_->Leave(); }
+
+absl::Status ClusterLearner::OpenPass(uint64_t pass, uint64_t pieces) {
+  return client_->OpenPass(pass, pieces);
+}
+
+absl::StatusOr<PieceSource::Lease> ClusterLearner::LeasePiece(uint64_t pass) {
+  ASSIGN_OR_RETURN(const PsClient::LeasedPiece leased, client_->LeasePiece(pass));
+  return Lease{leased.pass_closed, leased.piece};
+}
+
+absl::StatusOr<bool> ClusterLearner::ReportPiece(uint64_t pass, uint64_t piece) {
+  RETURN_IF_ERROR(client_->Flush());
+  const absl::Status reported = client_->ReportPiece(pass, piece);
+  if (reported.ok()) return true;
+  // A coordinator that restarted knows neither the pass nor who holds what.
+  const bool forgotten = absl::IsNotFound(reported) || absl::IsFailedPrecondition(reported);
+  if (forgotten && DetailOf(reported) == Detail::kNone) return false;
+  return reported;
+}
+
+absl::Status ClusterLearner::Idle() {
+  const TableInfo& table = tables_->dense().front();
+  std::vector<float> unused(table.spec.elements);
+  RETURN_IF_ERROR(client_->PullDense(table, unused, {.read_only = true}));
+  client_->TickAsync(0, "", nullptr);
+  std::this_thread::sleep_for(kPieceAskInterval);
+  return client_->session_status();
+}
 
 LearnerStats ClusterLearner::Stats() const {
   const ClientStats stats = client_->stats();

@@ -14,6 +14,7 @@
 #include "worker/dlrm/learner.h"
 #include "worker/dlrm/model.h"
 #include "worker/dlrm/parameter_tables.h"
+#include "worker/dlrm/piece_source.h"
 #include "worker/kernels/cpu_kernels.h"
 
 namespace syncline {
@@ -28,7 +29,7 @@ struct ClusterLearnerOptions {
 
 // One step: pull what the batch needs in the present clock, compute, push, tick. Pushes and ticks
 // are pipelined: the next step's pull goes out at once, and sees them (PROTOCOL.md S6).
-class ClusterLearner final : public Learner {
+class ClusterLearner final : public Learner, public PieceSource {
  public:
   // The client's session must be clocked. Creates the tables when they are absent, and the dense
   // table `barrier` (staleness 0) that Barrier reads.
@@ -44,6 +45,11 @@ class ClusterLearner final : public Learner {
   absl::Status Barrier() override;
   absl::Status Finish() override;
   LearnerStats Stats() const override;
+
+  absl::Status OpenPass(uint64_t pass, uint64_t pieces) override;
+  absl::StatusOr<Lease> LeasePiece(uint64_t pass) override;
+  absl::StatusOr<bool> ReportPiece(uint64_t pass, uint64_t piece) override;
+  absl::Status Idle() override;
 
   PsClient& client() { return *client_; }
   const ParameterTables& tables() const { return *tables_; }

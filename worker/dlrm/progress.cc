@@ -73,6 +73,7 @@ void JsonReporter::Summary(const SummaryReport& report) {
                  {"staleness_mean", report.staleness_mean},
                  {"bytes_sent", report.bytes_sent},
                  {"bytes_received", report.bytes_received},
+                 {"pieces_repeated", report.pieces_repeated},
                  {"best_pass", OrNull(report.best_pass)},
                  {"valid_auc", OrNull(report.validation_auc)},
                  {"bayes_auc", OrNull(report.bayes_auc)},

@@ -47,6 +47,8 @@ struct SummaryReport {
   double staleness_mean = 0;
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
+  uint64_t pieces_repeated =
+      0;  // leased pieces that did not count, so that others repeat them (D2)
   // Of the pass with the best validation AUC; only the rank that evaluates has them.
   std::optional<size_t> best_pass = {};
   std::optional<double> validation_auc = {};

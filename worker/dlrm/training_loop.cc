@@ -6,6 +6,7 @@
 
 #include "fmt/format.h"
 
+#include "common/limits.h"
 #include "common/status/status.h"
 
 namespace syncline {
@@ -16,13 +17,18 @@ constexpr size_t kEvaluationBatch = 4'096;
 }  // namespace
 
 TrainingLoop::TrainingLoop(const TrainingLoopOptions& options, const TrainingData& data,
-                           Learner& learner, ProgressReporter& reporter, const TimeSource& time)
+                           Learner& learner, ProgressReporter& reporter, const TimeSource& time,
+                           PieceSource* leases)
     : options_(options),
       data_(data),
       learner_(learner),
       reporter_(reporter),
       time_(time),
-      pieces_(data.split.train, options_.global_batch, options_.seed),
+      leases_(leases),
+      rank_batch_(std::max<uint32_t>(1, options.global_batch / options.ranks)),
+      pieces_(data.split.train,
+              leases == nullptr ? options_.global_batch : rank_batch_ * kClocksPerPiece,
+              options_.seed),
       began_(time.Now()) {}
 
 double TrainingLoop::Seconds() const {
@@ -36,27 +42,70 @@ double TrainingLoop::WaitShare() const {
 
 absl::Status TrainingLoop::Run(const std::atomic<bool>& stop) {
   for (size_t pass = 1; pass <= options_.passes && !stop; ++pass) {
-    RETURN_IF_ERROR(RunPass(pass, stop));
+    const bool leased = leases_ != nullptr;
+    RETURN_IF_ERROR(leased ? RunLeasedPass(pass, stop) : RunStaticPass(pass, stop));
     if (stop) break;
-    RETURN_IF_ERROR(learner_.Barrier());
-    if (options_.rank == 0) {
-      RETURN_IF_ERROR(EvaluatePass(pass));
-    }
-    RETURN_IF_ERROR(learner_.Barrier());
+    if (!leased) RETURN_IF_ERROR(learner_.Barrier());
+    if (options_.rank == 0) RETURN_IF_ERROR(EvaluatePass(pass));
+    if (!leased) RETURN_IF_ERROR(learner_.Barrier());
   }
   RETURN_IF_ERROR(learner_.Finish());
   ReportSummary(stop);
   return absl::OkStatus();
 }
 
-absl::Status TrainingLoop::RunPass(size_t pass, const std::atomic<bool>& stop) {
-  Batch batch;
+absl::Status TrainingLoop::RunStaticPass(size_t pass, const std::atomic<bool>& stop) {
   for (uint64_t round = 0; round < pieces_.rounds_per_pass() && !stop; ++round) {
-    data_.dataset.MakeBatch(pieces_.Piece(pass, round, options_.rank, options_.ranks), batch);
-    ASSIGN_OR_RETURN(const StepResult result,
-                     learner_.Step(batch, fmt::format("{}:{}", pass, round)));
-    Account(pass, batch, result);
+    RETURN_IF_ERROR(Train(pass, pieces_.Piece(pass, round, options_.rank, options_.ranks),
+                          fmt::format("{}:{}", pass, round)));
   }
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::RunLeasedPass(size_t pass, const std::atomic<bool>& stop) {
+  MonotonicTime not_open_since = time_.Now();
+  while (!stop) {
+    const absl::StatusOr<PieceSource::Lease> lease = leases_->LeasePiece(pass);
+    if (absl::IsNotFound(lease.status()) && DetailOf(lease.status()) == Detail::kNone) {
+      RETURN_IF_ERROR(AwaitOpenPass(pass, not_open_since));
+      continue;
+    }
+    RETURN_IF_ERROR(lease.status());
+    not_open_since = time_.Now();
+    if (lease->pass_closed) return absl::OkStatus();
+    RETURN_IF_ERROR(lease->piece ? TrainPiece(pass, *lease->piece, stop) : leases_->Idle());
+  }
+  return absl::OkStatus();
+}
+
+// Rank 0 opens a pass once it has evaluated the last one. Also when the coordinator has restarted:
+// what was done in the pass is then done again (D2).
+absl::Status TrainingLoop::AwaitOpenPass(size_t pass, MonotonicTime since) {
+  if (options_.rank == 0 || time_.Now() - since >= kPassOpenTimeout) {
+    return leases_->OpenPass(pass, pieces_.rounds_per_pass());
+  }
+  return leases_->Idle();
+}
+
+// A piece that is left half way goes back with the session.
+absl::Status TrainingLoop::TrainPiece(size_t pass, uint64_t piece, const std::atomic<bool>& stop) {
+  const std::span<const uint32_t> rows = pieces_.GlobalBatch(pass, piece);
+  for (size_t first = 0; first < rows.size(); first += rank_batch_) {
+    if (stop) return absl::OkStatus();
+    const size_t size = std::min<size_t>(rank_batch_, rows.size() - first);
+    RETURN_IF_ERROR(
+        Train(pass, rows.subspan(first, size), fmt::format("{}:{}:{}", pass, piece, first)));
+  }
+  ASSIGN_OR_RETURN(const bool counted, leases_->ReportPiece(pass, piece));
+  if (!counted) ++pieces_repeated_;
+  return absl::OkStatus();
+}
+
+absl::Status TrainingLoop::Train(size_t pass, std::span<const uint32_t> rows,
+                                 const std::string& position) {
+  data_.dataset.MakeBatch(rows, batch_);
+  ASSIGN_OR_RETURN(const StepResult result, learner_.Step(batch_, position));
+  Account(pass, batch_, result);
   return absl::OkStatus();
 }
 
@@ -131,6 +180,7 @@ void TrainingLoop::ReportSummary(bool interrupted) {
                        .staleness_mean = stats.staleness_mean,
                        .bytes_sent = stats.bytes_sent,
                        .bytes_received = stats.bytes_received,
+                       .pieces_repeated = pieces_repeated_,
                        .bayes_auc = data_.bayes_auc,
                        .interrupted = interrupted};
   if (best_.best()) {

@@ -1,14 +1,18 @@
 #include "worker/dlrm/training_loop.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "fmt/format.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
+#include "common/limits.h"
 #include "common/random.h"
 #include "tests/support/status_matchers.h"
 #include "worker/dlrm/single_learner.h"
@@ -109,6 +113,105 @@ TEST(TrainingLoopTest, EvaluatesBetweenTwoBarriersAndOnlyOnRankZero) {
       EXPECT_THAT(learner.calls, ElementsAre("step 1:0", "barrier", "barrier", "finish"));
     }
   }
+}
+
+// Leases whatever was not handed out; the pieces in `elsewhere` are held by another rank.
+class FakePieces final : public PieceSource {
+ public:
+  explicit FakePieces(ManualTimeSource& time) : time_(time) {}
+
+  absl::Status OpenPass(uint64_t pass, uint64_t pieces) override {
+    calls.push_back(fmt::format("open {}", pass));
+    open[pass] = pieces;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Lease> LeasePiece(uint64_t pass) override {
+    if (!open.contains(pass)) return absl::NotFoundError("not open");
+    for (uint64_t piece = 0; piece < open[pass]; ++piece) {
+      if (!elsewhere.contains(piece) && !reported.contains({pass, piece}))
+        return Lease{false, piece};
+    }
+    return Lease{elsewhere.empty(), std::nullopt};
+  }
+  absl::StatusOr<bool> ReportPiece(uint64_t pass, uint64_t piece) override {
+    reported.insert({pass, piece});
+    return !forgets;
+  }
+  absl::Status Idle() override {
+    ++idles;
+    time_.Advance(std::chrono::seconds(1));
+    if (idles == 3) elsewhere.clear();
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> calls;
+  std::map<uint64_t, uint64_t> open;
+  std::set<uint64_t> elsewhere;
+  std::set<std::pair<uint64_t, uint64_t>> reported;
+  bool forgets = false;
+  int idles = 0;
+
+ private:
+  ManualTimeSource& time_;
+};
+
+TEST(TrainingLoopTest, LeasedPiecesCoverEachRowOnceAndEndWithoutABarrier) {
+  const TrainingData data = Planted(500);  // 400 train
+  RecordingLearner learner;
+  RecordingReporter reporter;
+  ManualTimeSource time;
+  FakePieces pieces(time);
+  TrainingLoop loop({.ranks = 2, .passes = 1, .global_batch = 20}, data, learner, reporter, time,
+                    &pieces);
+  ASSERT_OK(loop.Run(false));
+  EXPECT_THAT(pieces.calls, ElementsAre("open 1"));
+  EXPECT_EQ(pieces.open[1], 5u);  // of 8 clocks with 10 samples each
+  EXPECT_THAT(learner.sizes, SizeIs(40));
+  EXPECT_EQ(std::set<float>(learner.seen.begin(), learner.seen.end()).size(), 400u);
+  EXPECT_EQ(std::count(learner.calls.begin(), learner.calls.end(), "barrier"), 0);
+  EXPECT_THAT(reporter.evaluations, SizeIs(1));
+}
+
+TEST(TrainingLoopTest, AWorkerWithoutAPieceIdlesUntilThePassCloses) {
+  const TrainingData data = Planted(500);
+  RecordingLearner learner;
+  RecordingReporter reporter;
+  ManualTimeSource time;
+  FakePieces pieces(time);
+  pieces.open[1] = 5;
+  pieces.elsewhere = {0, 1, 2, 3};
+  TrainingLoop loop({.rank = 1, .ranks = 2, .passes = 1, .global_batch = 20}, data, learner,
+                    reporter, time, &pieces);
+  ASSERT_OK(loop.Run(false));
+  EXPECT_EQ(pieces.idles, 3);
+  EXPECT_THAT(pieces.reported, SizeIs(5));  // the others came back
+  EXPECT_THAT(reporter.evaluations, SizeIs(0));
+}
+
+TEST(TrainingLoopTest, APassThatRankZeroNeverOpensIsOpenedByAnotherAfterAWhile) {
+  const TrainingData data = Planted(500);
+  RecordingLearner learner;
+  RecordingReporter reporter;
+  ManualTimeSource time;
+  FakePieces pieces(time);
+  TrainingLoop loop({.rank = 1, .ranks = 2, .passes = 1, .global_batch = 20}, data, learner,
+                    reporter, time, &pieces);
+  ASSERT_OK(loop.Run(false));
+  EXPECT_EQ(std::chrono::seconds(pieces.idles), kPassOpenTimeout);
+  EXPECT_THAT(pieces.calls, ElementsAre("open 1"));
+}
+
+TEST(TrainingLoopTest, PiecesThatDoNotCountAreToldInTheSummary) {
+  const TrainingData data = Planted(500);
+  RecordingLearner learner;
+  RecordingReporter reporter;
+  ManualTimeSource time;
+  FakePieces pieces(time);
+  pieces.forgets = true;
+  TrainingLoop loop({.passes = 1, .global_batch = 20}, data, learner, reporter, time, &pieces);
+  ASSERT_OK(loop.Run(false));
+  ASSERT_THAT(reporter.summaries, SizeIs(1));
+  EXPECT_EQ(reporter.summaries[0].pieces_repeated, 3u);  // 400 rows, pieces of 160
 }
 
 TEST(TrainingLoopTest, AStopFinishesTheLearnerAndSaysInterrupted) {
