@@ -72,7 +72,6 @@ class SessionTable {
   // remembered stays as it was.
   void Remove(SessionId id, End end);
 
-  bool HasEnded(SessionId id) const { return ended_.contains(id); }
   void ForEach(const std::function<void(const Session&)>& fn) const;  // by id
   size_t size() const { return sessions_.size(); }
   size_t ended() const { return ended_.size(); }
