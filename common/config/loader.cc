@@ -200,7 +200,8 @@ std::string Loader::Effective() const {
   for (const Setting& setting : settings_) {
     std::string value;
     for (const std::string& part : setting.get()) {
-      value += (value.empty() ? "" : ", ") + (setting.quoted ? Quote(part) : part);
+      if (!value.empty()) value += ", ";
+      value += setting.quoted ? Quote(part) : part;
     }
     if (setting.kind == Kind::kList) value = "[" + value + "]";
     text += fmt::format("{} = {}\n", setting.flag.substr(2), value);

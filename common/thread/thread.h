@@ -19,8 +19,8 @@ class Thread {
   Thread() = default;
   Thread(std::string name, std::function<void()> body);
   ~Thread() { Join(); }
-  Thread(Thread&&) = default;
-  Thread& operator=(Thread&& other);
+  Thread(Thread&&) noexcept = default;
+  Thread& operator=(Thread&& other) noexcept;
 
   // Waits for the body to return. Idempotent. REQUIRES: not called from the body.
   void Join();

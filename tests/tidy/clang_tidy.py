@@ -4,7 +4,8 @@
     clang_tidy.py --build build/asan [PATH...]
 
 A unit that was clean is not looked at again until its preprocessed text, .clang-tidy or the tool
-changes: verdicts are kept under build/clang-tidy-cache. Exit 1 when anything is found.
+changes: verdicts are kept in the user's cache folder, for clones anywhere. Exit 1 when anything is
+found.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def fingerprint(entry: dict) -> str:
     text = subprocess.run(
         [*command, "-P", "-CC"], cwd=entry["directory"], capture_output=True, check=True
     ).stdout
-    digest = hashlib.sha256(text)
+    digest = hashlib.sha256(text.replace(str(ROOT).encode(), b""))  # __FILE__ names the clone
     digest.update((ROOT / ".clang-tidy").read_bytes())
     digest.update(pathlib.Path(__file__).read_bytes())
     return digest.hexdigest()
@@ -73,7 +74,8 @@ def main() -> int:
     parser.add_argument("paths", nargs="*", help="prefixes of paths; default: all product code")
     arguments = parser.parse_args()
     build = (ROOT / arguments.build).resolve()
-    cache = ROOT / "build" / "clang-tidy-cache"
+    caches = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache"))
+    cache = caches / "syncline" / "clang-tidy"
     cache.mkdir(parents=True, exist_ok=True)
     entries = units(build, arguments.paths)
     bad = 0
