@@ -39,19 +39,36 @@ void PullOperation::Start() {
   deadline_ = host_.timers_.Now() + DeadlineOf(*frame_);
   table_ = host_.CurrentTable();
   if (absl::Status status = Validate(); !status.ok()) {
+    if (DetailOf(status) == Detail::kUnknownTable) return AskTheSession();
     return FinishError(std::move(status), SlotId(), Incarnation());
   }
   Go();
 }
 
+absl::Status PullOperation::UnknownTable() const {
+  return MakeError(absl::StatusCode::kNotFound, Detail::kUnknownTable,
+                   "table {} is not known to this server; create it first", frame_->table.value());
+}
+
+// A server that has just restarted learns its tables after its map. A session that it lost must
+// hear so (S7), not that its table is gone.
+void PullOperation::AskTheSession() {
+  HostedSlot* const slot =
+      frame_->parts.empty() ? nullptr : table_->Find(frame_->parts.front().slot);
+  if (slot == nullptr) return FinishError(UnknownTable(), SlotId(), Incarnation());
+  const absl::Status accepted = slot->executor.Submit([self = shared_from_this(), slot] {
+    const PartOutcome known =
+        slot->core.Resume(self->caller_, self->frame_->parts.front().incarnation);
+    self->FinishError(known.error.ok() ? self->UnknownTable() : known.error, slot->core.slot(),
+                      slot->core.incarnation());
+  });
+  if (!accepted.ok()) FinishError(accepted, slot->core.slot(), slot->core.incarnation());
+}
+
 absl::Status PullOperation::Validate() {
   if (table_ == nullptr) return NotHereError(table_, SlotId());
   const std::optional<TableInfo> table = host_.FindTable(frame_->table);
-  if (!table.has_value()) {
-    return MakeError(absl::StatusCode::kNotFound, Detail::kUnknownTable,
-                     "table {} is not known to this server; create it first",
-                     frame_->table.value());
-  }
+  if (!table.has_value()) return UnknownTable();
   codec_ = FindCodec(frame_->codec);
   if (codec_ == nullptr) {
     return MakeError(absl::StatusCode::kInvalidArgument, Detail::kUnsupported,

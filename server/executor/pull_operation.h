@@ -42,6 +42,9 @@ class PullOperation final : public PullHandle, public std::enable_shared_from_th
   };
 
   absl::Status Validate();
+  absl::Status UnknownTable() const;
+  // Answers a pull of an unknown table.
+  void AskTheSession();
   // Hands the pull to the executor of its next slot.
   void Go();
   // On `executor`: serves slots until one parks the pull, another executor's turn comes or all are

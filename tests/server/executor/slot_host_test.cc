@@ -201,6 +201,24 @@ TEST(SlotHostTest, ANewIncarnationStartsEmptyWithTheTablesDeclaredBefore) {
   }
 }
 
+TEST(SlotHostTest, APullOfATableNotKnownYetTellsALostSessionSoFirst) {
+  ManualTimeSource time;
+  TestHost test(time);
+  const HostPlayer alice = test.Join(0);
+  const auto pull_of_unknown = [&](const HostPlayer& who) {
+    auto pull = TestHost::MakePull(who, TestHost::OurKeys(3));
+    pull->frame.table = TableId(77);
+    return PullTicket::Start(test, who, TestHost::FrameOf(pull))->Wait().reply.error;
+  };
+  EXPECT_THAT(pull_of_unknown(alice), HasDetail(Detail::kUnknownTable));
+  HostPlayer stranger = alice;
+  stranger.caller.session = {7, 7};
+  EXPECT_THAT(pull_of_unknown(stranger), HasDetail(Detail::kSessionUnknown));
+  // The server restarted: it has its map, and the table's declaration is still to come.
+  ASSERT_OK(test.host.Assign(TestHost::Map(Epoch(2), Incarnation(2)), kSelf));
+  EXPECT_THAT(pull_of_unknown(alice), HasDetail(Detail::kSessionLost));
+}
+
 TEST(SlotHostTest, EveryPushIsAppliedOnceUnderManyThreadsPullsAndCancellations) {
   SystemTimeSource time;
   constexpr int kWorkers = 3;
