@@ -1,5 +1,8 @@
 #include "common/net/channel_factory.h"
 
+#include <charconv>
+#include <system_error>
+
 #include "grpc/impl/codegen/compression_types.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -26,7 +29,10 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
 
 // TLS will enter here and nowhere else.
 absl::Status CheckPlaintext(std::string_view endpoint, bool allowed) {
-  if (endpoint.empty()) return InvalidArgument("the endpoint is empty; expected host:port");
+  if (!IsEndpoint(endpoint)) {
+    return InvalidArgument("'{}' is not an address; write host:port with a port up to 65535",
+                           endpoint);
+  }
   if (allowed || IsLocalEndpoint(endpoint)) return absl::OkStatus();
   return MakeError(absl::StatusCode::kFailedPrecondition, Detail::kNone,
                    "{}: plaintext is allowed only on loopback and unix sockets; "
@@ -42,7 +48,7 @@ grpc::ChannelArguments ArgumentsOf(const ConnectionOptions& options) {
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, Milliseconds(kReconnectBackoffMin));
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, Milliseconds(kReconnectBackoffMax));
   // Despite its name: the least time that one attempt to connect gets.
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(kConnectTimeout));
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, Milliseconds(options.connect_timeout));
   // A server that moved has another address under its name; the default waits 30 s to look.
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, Milliseconds(kReconnectBackoffMax));
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, Milliseconds(options.keepalive_time));
@@ -79,6 +85,16 @@ void KeepCallbackThreads() {
 }
 
 }  // namespace
+
+bool IsEndpoint(std::string_view text) {
+  if (StartsWith(text, "unix:")) return text.size() > 5;
+  const size_t colon = text.rfind(':');
+  if (colon == text.npos || colon == 0) return false;
+  const std::string_view port = text.substr(colon + 1);
+  uint32_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  return error == std::errc() && end == port.data() + port.size() && number <= UINT16_MAX;
+}
 
 bool IsLocalEndpoint(std::string_view endpoint) {
   if (StartsWith(endpoint, "unix:") || StartsWith(endpoint, "[::1]:")) return true;

@@ -23,6 +23,8 @@ struct ConnectionOptions {
   // Channels only: a connection of its own, not shared with the process's other channels to the
   // same endpoint.
   bool own_connection = false;
+  // Channels only: for one attempt to connect, handshake included.
+  std::chrono::milliseconds connect_timeout = kConnectTimeout;
   // At least kMinPingInterval * 2, or servers cut the connection off.
   std::chrono::milliseconds keepalive_time = kKeepaliveTime;
   std::chrono::milliseconds keepalive_timeout = kKeepaliveTimeout;
@@ -31,12 +33,15 @@ struct ConnectionOptions {
 // Whether nothing beyond this host can hear the endpoint: unix:..., localhost, 127.0.0.0/8, [::1].
 bool IsLocalEndpoint(std::string_view endpoint);
 
+// Whether the text has the form of one: "host:port" with a port up to 65535, or "unix:path".
+bool IsEndpoint(std::string_view text);
+
 // A channel to `endpoint` ("host:port" or "unix:path"). Connects lazily; a refused connection is
 // tried again after kReconnectBackoffMin, growing to kReconnectBackoffMax. gRPC itself neither
 // retries calls, nor compresses, nor uses a proxy. Messages above kMaxFrameBytes are refused both
 // ways.
 // Errors: FAILED_PRECONDITION when the endpoint is remote and plaintext is not allowed;
-// INVALID_ARGUMENT when it is empty.
+// INVALID_ARGUMENT when it is not an endpoint.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> MakeChannel(const std::string& endpoint,
                                                            const ConnectionOptions& options = {});
 
@@ -48,7 +53,7 @@ void ApplyServerDefaults(grpc::ServerBuilder& builder, const ConnectionOptions& 
 
 // Listens on `endpoint`; port 0 picks a free one. After BuildAndStart, `*port` is the port bound, 0
 // when binding failed (it may be null for unix sockets).
-// Errors: FAILED_PRECONDITION as MakeChannel.
+// Errors: as MakeChannel.
 absl::Status AddListener(grpc::ServerBuilder& builder, const std::string& endpoint,
                          const ConnectionOptions& options, int* port);
 

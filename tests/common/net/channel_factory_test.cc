@@ -69,6 +69,21 @@ TEST(IsLocalEndpointTest, KnowsWhatStaysOnThisHost) {
   }
 }
 
+TEST(ChannelFactoryTest, RefusesWhatIsNoAddress) {
+  for (const char* good : {"h:1", "127.0.0.1:65535", "[::1]:0", "unix:/tmp/s"}) {
+    EXPECT_TRUE(IsEndpoint(good)) << good;
+  }
+  for (const char* bad :
+       {"", "host", ":1", "h:", "h:65536", "h:99999999999", "h:-1", "h:7x", "h: 1", "unix:"}) {
+    EXPECT_FALSE(IsEndpoint(bad)) << bad;
+    EXPECT_THAT(MakeChannel(bad),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("host:port")));
+    grpc::ServerBuilder builder;
+    EXPECT_THAT(AddListener(builder, bad, {}, nullptr),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+}
+
 TEST(ChannelFactoryTest, RefusesPlaintextBeyondThisHost) {
   EXPECT_THAT(MakeChannel("10.0.0.1:1"),
               StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("allow_plaintext")));

@@ -28,6 +28,15 @@ TEST(StatusGrpcTest, AddsTheContextOnce) {
   EXPECT_THAT(seen, HasDetail(Detail::kUnknownTable));
 }
 
+TEST(StatusGrpcTest, NeverIsWithoutAText) {
+  for (int code = 1; code <= 16; ++code) {
+    const absl::Status seen = FromGrpc({static_cast<grpc::StatusCode>(code), ""}, "h:1 GetMap");
+    EXPECT_GT(MessageOf(seen).size(), std::string_view("h:1 GetMap: ").size()) << code;
+  }
+  EXPECT_THAT(FromGrpc({grpc::StatusCode::UNIMPLEMENTED, ""}),
+              StatusIs(absl::StatusCode::kUnimplemented, ::testing::HasSubstr("coordinator")));
+}
+
 TEST(StatusGrpcTest, IgnoresDetailsOfSomeoneElsesMaking) {
   for (const std::string& details : {std::string("\xff\xff"), std::string("\x08\x05\x10\x02")}) {
     const grpc::Status status(grpc::StatusCode::UNAVAILABLE, "proxy", details);
