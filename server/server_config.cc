@@ -1,12 +1,15 @@
 #include "server/server_config.h"
 
+#include "common/limits.h"
+#include "common/net/channel_factory.h"
+#include "server/coordinator/catalog.h"
+
 namespace syncline {
 namespace {
 
+// Also "host:0", for any free port; a unix socket has no port to announce.
 bool IsHostPort(const std::string& text) {
-  const size_t colon = text.rfind(':');
-  return colon != std::string::npos && colon > 0 && colon + 1 < text.size() &&
-         text.find_first_not_of("0123456789", colon + 1) == std::string::npos;
+  return IsEndpoint(text) && text.find("unix:") == std::string::npos;
 }
 
 void Validate(const ServerConfig& config, Problems& problems) {
@@ -18,8 +21,12 @@ void Validate(const ServerConfig& config, Problems& problems) {
     problems.Add("--coordinator is '{}': write host:port, or leave it out to host it here",
                  config.coordinator);
   }
-  if (config.name.empty() || config.name.size() > kMaxNameBytes) {
-    problems.Add("--name has {} bytes: 1 to {} are allowed", config.name.size(), kMaxNameBytes);
+  if (!config.advertise.empty() && !IsHostPort(config.advertise)) {
+    problems.Add("--advertise is '{}': write host:port", config.advertise);
+  }
+  if (!coordinator::IsName(config.name)) {
+    problems.Add("--name is '{}': 1 to {} letters, digits, '_', '-' and '.' are allowed",
+                 config.name, kMaxNameBytes);
   }
   if (config.servers == 0 || config.servers > kMaxServers) {
     problems.Add("--servers is {}: 1 to {} are allowed", config.servers, kMaxServers);

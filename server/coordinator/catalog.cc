@@ -21,8 +21,7 @@ absl::Status CheckJobSpec(const JobSpec& spec) {
   auto add = [&problems](const std::string& text) {
     problems += (problems.empty() ? "" : "; ") + text;
   };
-  if (spec.name.empty() || spec.name.size() > kMaxNameBytes ||
-      !std::all_of(spec.name.begin(), spec.name.end(), IsNameCharacter)) {
+  if (!IsName(spec.name)) {
     add(fmt::format("name must be 1 to {} letters, digits, '_', '-' and '.'", kMaxNameBytes));
   }
   if (spec.ranks < 0 || spec.ranks > static_cast<int32_t>(kMaxRanksPerJob)) {
@@ -64,6 +63,11 @@ absl::Status Full(std::string_view what, size_t limit) {
 }
 
 }  // namespace
+
+bool IsName(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxNameBytes &&
+         std::all_of(text.begin(), text.end(), IsNameCharacter);
+}
 
 void Catalog::Restore(Job job) {
   job_names_[job.info.spec.name] = job.info.id;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,9 @@
 #include "server/coordinator/coordinator_types.h"
 
 namespace syncline::coordinator {
+
+// What jobs and servers may be called: 1 to kMaxNameBytes letters, digits, '_', '-' and '.'.
+bool IsName(std::string_view text);
 
 struct Job {
   JobInfo info;

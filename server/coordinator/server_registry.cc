@@ -7,6 +7,7 @@
 
 #include "common/limits.h"
 #include "common/status/status.h"
+#include "server/coordinator/catalog.h"
 
 namespace syncline::coordinator {
 namespace {
@@ -57,9 +58,12 @@ absl::StatusOr<ServerRegistry::Server*> ServerRegistry::FindOrAdd(const Register
 
 absl::StatusOr<ServerRegistry::Registration> ServerRegistry::Register(
     const RegisterRequest& request, MonotonicTime now) {
-  if (request.name.empty() || request.name.size() > kMaxNameBytes || request.endpoint.empty() ||
+  if (!IsName(request.name) || request.endpoint.empty() ||
       request.endpoint.size() > kMaxClientTextBytes || request.boot == 0) {
-    return InvalidArgument("a server registers with a name, an endpoint and a boot number");
+    return InvalidArgument(
+        "a server registers with a name (1 to {} letters, digits, '_', '-' and '.'), an endpoint "
+        "and a boot number",
+        kMaxNameBytes);
   }
   ASSIGN_OR_RETURN(Server* const server, FindOrAdd(request));
   ServerEntry& entry = server->entry;
