@@ -128,6 +128,32 @@ def test_somebody_silent_is_a_timeout():
     assert endpoint in done.stderr
 
 
+@pytest.mark.parametrize("timeout", ["300ms", "2s", "2500ms"])
+def test_a_stopped_coordinator_is_a_timeout_however_long(tmp_path, timeout):
+    with Cluster(BUILD, tmp_path, servers=1) as cluster:
+        process = cluster.processes[0].popen
+        process.send_signal(signal.SIGSTOP)
+        try:
+            done = psctl(cluster.coordinator, "--timeout", timeout, "worker", "list")
+        finally:
+            process.send_signal(signal.SIGCONT)
+    assert (done.returncode, done.stdout) == (TIMEOUT, "")
+
+
+def test_another_servers_address_is_told_as_such(cluster):
+    done = psctl(cluster.endpoints[1], "table", "list")
+    assert (done.returncode, done.stdout) == (FAILED, "")
+    assert cluster.endpoints[1] in done.stderr
+    assert "coordinator" in done.stderr
+
+
+@pytest.mark.parametrize("endpoint", ["nonsense", ":7070", "127.0.0.1:99999", "127.0.0.1:"])
+def test_what_is_no_address_is_usage(endpoint):
+    done = psctl(endpoint, "cluster", "health")
+    assert (done.returncode, done.stdout) == (USAGE, "")
+    assert "host:port" in done.stderr
+
+
 def test_a_wrong_command_line_is_usage():
     assert psctl("127.0.0.1:1", "cluster", "wealth").returncode == USAGE
 

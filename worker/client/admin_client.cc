@@ -1,5 +1,6 @@
 #include "worker/client/admin_client.h"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -14,6 +15,13 @@
 
 namespace syncline {
 namespace {
+
+// An attempt to connect outlives every call, so that a silent peer always is DEADLINE_EXCEEDED and
+// UNAVAILABLE always means that nobody listens.
+ConnectionOptions ConnectionOf(const AdminClientOptions& options) {
+  return {.allow_plaintext = options.allow_plaintext,
+          .connect_timeout = std::max(kConnectTimeout, options.timeout * 2)};
+}
 
 class AdminClient final : public AdminApi {
  public:
@@ -101,8 +109,7 @@ class AdminClient final : public AdminApi {
   absl::StatusOr<AdminStub*> ServerAt(const std::string& endpoint) {
     auto& stub = servers_[endpoint];
     if (stub == nullptr) {
-      ASSIGN_OR_RETURN(auto channel,
-                       MakeChannel(endpoint, {.allow_plaintext = options_.allow_plaintext}));
+      ASSIGN_OR_RETURN(auto channel, MakeChannel(endpoint, ConnectionOf(options_)));
       stub = v1::Admin::NewStub(channel);
     }
     return stub.get();
@@ -116,8 +123,7 @@ class AdminClient final : public AdminApi {
 
 absl::StatusOr<std::unique_ptr<AdminApi>> ConnectTo(const std::string& endpoint,
                                                     const AdminClientOptions& options) {
-  ASSIGN_OR_RETURN(auto channel,
-                   MakeChannel(endpoint, {.allow_plaintext = options.allow_plaintext}));
+  ASSIGN_OR_RETURN(auto channel, MakeChannel(endpoint, ConnectionOf(options)));
   auto client = std::make_unique<AdminClient>(endpoint, std::move(channel), options);
   RETURN_IF_ERROR(client->GetMap().status());
   return client;
