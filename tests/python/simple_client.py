@@ -131,6 +131,10 @@ class Session:
         for stub, slots in zip(self.servers, self.slots_of_servers()):
             request = ps.LeaveRequest(**self.numbered(slots))
             self.expect_ok(stub.Leave(request, timeout=SECONDS))
+        self.close()
+
+    def close(self) -> None:
+        """The second half of leaving."""
         self.coordinator.CloseSession(
             co.CloseSessionRequest(
                 session_high=self.opened.session_high,
@@ -161,7 +165,9 @@ class Session:
 
 
 def connect(endpoint: str) -> grpc.Channel:
-    return grpc.insecure_channel(endpoint, options=[("grpc.enable_http_proxy", 0)])
+    # A connection of its own: a shared one may be that to a process that was killed.
+    options = [("grpc.enable_http_proxy", 0), ("grpc.use_local_subchannel_pool", 1)]
+    return grpc.insecure_channel(endpoint, options=options)
 
 
 def create_job(coordinator: str, name: str, ranks: int) -> None:
