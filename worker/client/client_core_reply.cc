@@ -185,8 +185,8 @@ void ClientCore::OnGone(SlotState& slot, const OperationPtr& operation, const Pa
     done.error = absl::OkStatus();
     return Decide(slot, operation, done);
   }
-  EndSession(
-      GoneStatus(outcome.outcome, outcome.error, outcome.incarnation > slot.incarnation, server));
+  const bool newer = outcome.incarnation > slot.incarnation || slot.resuming;
+  EndSession(GoneStatus(outcome.outcome, outcome.error, newer, server));
 }
 
 // A session is fenced also because another server lost it; only the coordinator knows.
@@ -317,7 +317,9 @@ void ClientCore::OnPullRefused(Server& server, const PullRequestPtr& request,
                                const PullReplyFrame& reply) {
   const Detail detail = DetailOf(reply.error);
   const bool slot_known = reply.error_slot.value() < slots_.size();
-  const bool newer = slot_known && reply.error_incarnation > Slot(reply.error_slot).incarnation;
+  // While a slot resumes, the newer incarnation is known already, from the map or another reply.
+  const bool newer = slot_known && (Slot(reply.error_slot).resuming ||
+                                    reply.error_incarnation > Slot(reply.error_slot).incarnation);
   if (EndsSession(detail)) {
     return EndBecause(GoneStatus(OutcomeOf(detail), reply.error, newer, server));
   }

@@ -399,6 +399,31 @@ TEST(ClientCoreTest, ARestartThatLostTheSessionFailsEveryCallWithSessionLost) {
   EXPECT_THAT(bench.Push(table, {1}, {1}), HasDetail(Detail::kSessionLost));
 }
 
+TEST(ClientCoreTest, ASessionIsLostWhicheverReplyOrMapTellsOfTheRestartFirst) {
+  const uint64_t first = TestSeed(1);
+  for (uint64_t seed = first; seed < first + 50; ++seed) {
+    SCOPED_TRACE(SeedTrace(seed));
+    Bench bench({.reorder = 0.5}, {}, seed);
+    const TableInfo table = ModelTable(1, 1);
+    ASSERT_OK(bench.Push(table, {1}, {1}));
+    std::vector<SlotEntry> slots(bench.cluster.map().slots().begin(),
+                                 bench.cluster.map().slots().end());
+    for (uint32_t i = 0; i < 8; ++i) {
+      slots[i].incarnation = Incarnation(2);
+      bench.cluster.slot(i) = ModelSlot();
+      bench.cluster.slot(i).incarnation = Incarnation(2);
+      bench.cluster.slot(i).session_known = false;
+    }
+    const SlotMap& old = bench.cluster.map();
+    const auto map = SlotMap::Make(old.cluster(), old.epoch(),
+                                   {old.servers().begin(), old.servers().end()}, slots);
+    ASSERT_OK(map);
+    bench.core.OnMap(*map, bench.cluster.now());
+    std::vector<float> out;
+    EXPECT_THAT(bench.Pull(table, {1, 2, 3, 4, 5, 6, 7, 8}, out), HasDetail(Detail::kSessionLost));
+  }
+}
+
 TEST(ClientCoreTest, ARestartThatLostNumbersItHadToldIsSessionLost) {
   Bench bench;
   const TableInfo table = ModelTable(1, 1);
