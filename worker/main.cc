@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -25,7 +26,23 @@ namespace {
 
 std::atomic<bool> g_stop{false};  // set by SIGTERM and SIGINT: finish the step, leave, exit 0
 
-void OnSignal(int /*signal*/) { g_stop = true; }
+// A step that waits (for ranks that never came, a straggler, a server that is gone) may not end for
+// minutes. Whoever sent the signal does not wait so long: the job then waits for the lease instead.
+constexpr unsigned kPatienceSeconds = 10;
+
+void OnAlarm(int /*signal*/) {
+  constexpr std::string_view kText =
+      "ps-worker: stopped by a signal while a step waited; left without leave, so that others wait "
+      "for the lease\n";
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, kText.data(), kText.size());
+  _exit(1);
+}
+
+void OnSignal(int signal) {
+  g_stop = true;
+  std::signal(signal, SIG_DFL);  // the second one ends the process at once
+  alarm(kPatienceSeconds);
+}
 
 OptimizerSpec OptimizerOf(const WorkerConfig& config, double learning_rate) {
   OptimizerSpec spec{.name = config.optimizer, .arguments = {{"lr", learning_rate}}};
@@ -117,6 +134,7 @@ int Main(int argc, char** argv) {
   AddWorkerFlags(config, loader);
   if (const std::optional<int> code = loader.ParseOrExitCode(argc, argv)) return *code;
   InitLogging({.level = config.log_level});
+  std::signal(SIGALRM, OnAlarm);
   std::signal(SIGTERM, OnSignal);
   std::signal(SIGINT, OnSignal);
   const SystemTimeSource time;

@@ -4,9 +4,11 @@ Needs the ps-server, ps-worker and psctl of the build folder that SYNCLINE_BUILD
 unless set).
 """
 
+import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import time
 
@@ -39,6 +41,7 @@ def cluster(tmp_path):
 
 class Worker:
     def __init__(self, cluster, job, rank, ranks, *arguments):
+        self.coordinator = cluster.coordinator
         self.process = cluster.spawn(
             f"{job}-{rank}-{len(cluster.processes)}",
             [
@@ -54,6 +57,21 @@ class Worker:
 
     def steps(self):
         return sum(event["event"] == "step" for event in self.process.events())
+
+    def waits(self):
+        """Whether a read is parked on a server, which is this worker's when it is alone."""
+        listed = subprocess.run(
+            [
+                str(BUILD / "worker" / "psctl" / "psctl"),
+                f"--endpoints={self.coordinator}",
+                "--output=json",
+                "slot",
+                "list",
+            ],
+            capture_output=True,
+            text=True,
+        )
+        return any(slot["parked_reads"] > 0 for slot in json.loads(listed.stdout)["items"])
 
     def signal(self, number):
         self.process.popen.send_signal(number)
@@ -186,6 +204,19 @@ def test_a_rank_that_never_comes_fails_the_job_by_name(cluster, mode):
         code, text = worker.end(20)
         assert code == 1
         assert "did not join" in text and "1 3" in text
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_sigterm_ends_a_worker_that_waits_for_others(cluster, signals):
+    alone = Worker(cluster, "job", 0, 2, *MODES["ssp"])
+    until(alone.waits)
+    for _ in range(signals):
+        alone.signal(signal.SIGTERM)
+        time.sleep(0.2)
+    code, text = alone.end(15)
+    assert code == (1 if signals == 1 else -signal.SIGTERM)
+    if signals == 1:
+        assert "without leave" in text
 
 
 def memory_and_files(process):
