@@ -238,7 +238,8 @@ def test_sessions_that_came_and_went_leave_nothing_behind(cluster, leaves):
     # A slot remembers the last 1,024 that ended.
     before = come_and_go(1_100)
     for (kib, files), (kib_before, files_before) in zip(come_and_go(400), before):
-        assert kib < kib_before + 6 * 1024  # a live session takes 32 KiB
+        if "asan" not in BUILD.name:  # AddressSanitizer keeps freed memory for a while
+            assert kib < kib_before + 6 * 1024  # a live session takes 32 KiB
         assert files < files_before + 8
 
 
