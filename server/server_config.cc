@@ -1,5 +1,6 @@
 #include "server/server_config.h"
 
+#include "common/config/log_level_choices.h"
 #include "common/limits.h"
 #include "common/net/channel_factory.h"
 #include "server/coordinator/catalog.h"
@@ -58,12 +59,7 @@ void AddServerFlags(Loader& loader, ServerConfig& config) {
   loader.Add("--port-file", config.port_file, "file to write the addresses bound to");
   loader.Add("--allow-plaintext", config.allow_plaintext,
              "serve and connect beyond this machine without encryption");
-  loader.AddChoice("--log-level", config.log_level,
-                   {{"debug", LogLevel::kDebug},
-                    {"info", LogLevel::kInfo},
-                    {"warning", LogLevel::kWarning},
-                    {"error", LogLevel::kError},
-                    {"off", LogLevel::kOff}},
+  loader.AddChoice("--log-level", config.log_level, LogLevelChoices(),
                    "least severe lines to write");
   loader.AddChoice(
       "--log-format", config.log_format,

@@ -1,5 +1,6 @@
 #include "worker/worker_config.h"
 
+#include "common/config/log_level_choices.h"
 #include "worker/data/dataset.h"
 
 namespace syncline {
@@ -55,12 +56,7 @@ void AddProtocolFlags(WorkerConfig& c, Loader& loader) {
   loader.Add("--lease", c.lease, "a worker that is silent for so long is fenced");
   loader.Add("--slow-factor", c.slow_factor,
              "emulate a machine that many times slower (sleeps after computing)");
-  loader.AddChoice("--log-level", c.log_level,
-                   {{"debug", LogLevel::kDebug},
-                    {"info", LogLevel::kInfo},
-                    {"warning", LogLevel::kWarning},
-                    {"error", LogLevel::kError},
-                    {"off", LogLevel::kOff}},
+  loader.AddChoice("--log-level", c.log_level, LogLevelChoices(),
                    "the least important lines that are written");
 }
 
